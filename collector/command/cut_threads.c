@@ -11,7 +11,7 @@
 #include "collector/base/grow.h"
 #include "collector/command/trace_command.h"
 #include "collector/read/trace_index.h"
-#include "collector/read/trace_jump.h"
+#include "collector/read/trace_parts.h"
 #include "collector/read/trace_read.h"
 #include "collector/show/progress.h"
 
@@ -54,12 +54,11 @@ static int find_threads(const char *word, const char *path,
 {
 	struct progress progress;
 	const struct read_progress tell = { progress_tell, &progress };
+	/* The index describes threads, so only the rest is read. */
+	const struct parts_choice choice = { .calls_only = true };
 	struct trace_reader *reader;
 	struct trace_event event;
-	/* The index describes threads, so only the rest is read. */
-	int err = index ? trace_reader_jump(path, index, 0, 0, JUMP_SKIPS_NONE,
-					    &reader)
-			: trace_reader_open(path, &reader);
+	int err = trace_reader_open_parts(path, index, &choice, &reader);
 
 	if (err)
 		return err;

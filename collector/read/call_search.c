@@ -336,17 +336,12 @@ static int run_by_index(const char *path, const struct trace_index *index,
 {
 	struct call_chunks chunks;
 	struct trace_reader *reader;
-	struct trace_parts *parts;
+	const struct parts_choice choice = { .wants = call_chunks_want,
+					     .context = &chunks };
 	int err = call_chunks_take(&chunks, index, wish);
 
 	if (!err)
-		err = trace_parts_open(
-			path, index,
-			&(struct parts_choice){ .wants = call_chunks_want,
-						.context = &chunks },
-			&parts);
-	if (!err)
-		err = trace_reader_open_parts(parts, &reader);
+		err = trace_reader_open_parts(path, index, &choice, &reader);
 	if (!err)
 		err = run_with(wish, reader, progress, out);
 	if (!err)

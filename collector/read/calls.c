@@ -460,7 +460,7 @@ static int open_window(struct calls *calls, const char *path,
 	calls->summed =
 		choice->index && count_calls(choice) > choice->few_calls;
 	if (calls->summed)
-		part.skips = JUMP_SKIPS_DETAILED;
+		part.skips = PARTS_SKIP_DETAILED;
 	return window_open(path, &part, &calls->window);
 }
 

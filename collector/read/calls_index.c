@@ -23,7 +23,6 @@
 #include "collector/base/search.h"
 #include "collector/read/calls_inner.h"
 #include "collector/read/trace_index.h"
-#include "collector/read/trace_jump.h"
 #include "collector/trace/index_cells.h"
 #include "shared/compiler.h"
 

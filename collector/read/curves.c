@@ -393,7 +393,6 @@ static int read_range(struct reading *reading, const char *path,
 {
 	struct curves *curves = reading->curves;
 	struct parts_choice choice = { .range_count = 1 };
-	struct trace_parts *parts;
 	int err;
 
 	free(curves->ranges);
@@ -402,9 +401,8 @@ static int read_range(struct reading *reading, const char *path,
 		return -ENOMEM;
 	*curves->ranges = reading->wish->range;
 	choice.ranges = curves->ranges;
-	err = trace_parts_open(path, curves->index, &choice, &parts);
-	if (!err)
-		err = trace_reader_open_parts(parts, &curves->reader);
+	err = trace_reader_open_parts(path, curves->index, &choice,
+				      &curves->reader);
 	if (err)
 		return err;
 	if (progress)
@@ -425,7 +423,6 @@ static int read_needed(struct reading *reading, const char *path)
 	struct parts_choice choice = { .has = is_needed,
 				       .context = reading,
 				       .no_rest = !reading->needs.apart };
-	struct trace_parts *parts;
 	int err;
 
 	join_ranges(&reading->needs);
@@ -433,9 +430,8 @@ static int read_needed(struct reading *reading, const char *path)
 	reading->needs.ranges = NULL;
 	choice.ranges = reading->curves->ranges;
 	choice.range_count = reading->needs.count;
-	err = trace_parts_open(path, reading->curves->index, &choice, &parts);
-	if (!err)
-		err = trace_reader_open_parts(parts, &reading->curves->reader);
+	err = trace_reader_open_parts(path, reading->curves->index, &choice,
+				      &reading->curves->reader);
 	return err ?: read_events(reading);
 }
 

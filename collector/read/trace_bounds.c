@@ -7,7 +7,7 @@
 
 #include "collector/read/thread_choice.h"
 #include "collector/read/trace_index.h"
-#include "collector/read/trace_jump.h"
+#include "collector/read/trace_parts.h"
 #include "collector/read/trace_read.h"
 #include "shared/compiler.h"
 
@@ -42,9 +42,12 @@ static int take_part(const char *path, const struct trace_index *index,
 		     uint64_t from_ns, uint64_t to_ns, struct trace_bounds *out,
 		     bool *tail)
 {
+	const struct time_range range = { from_ns, to_ns };
+	const struct parts_choice choice = { .ranges = &range,
+					     .range_count = 1,
+					     .calls_only = true };
 	struct trace_reader *reader;
-	int err = trace_reader_jump(path, index, from_ns, to_ns,
-				    JUMP_SKIPS_NONE, &reader);
+	int err = trace_reader_open_parts(path, index, &choice, &reader);
 
 	if (err)
 		return err;

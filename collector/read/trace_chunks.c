@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #include "collector/read/trace_index.h"
-#include "collector/read/trace_jump.h"
 #include "collector/read/trace_sums_inner.h"
 #include "shared/compiler.h"
 

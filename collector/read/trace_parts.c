@@ -44,11 +44,14 @@ struct wanted {
 	bool named; /* its names were returned */
 	bool closed; /* the end of all open slices behind the last follow was
 		      * returned */
+	/* Skipped chunks, an exclusive range; equal: none. */
+	uint32_t skip_from, skip_to;
 };
 
 struct seeding {
 	struct wanted *of; /* NULL: none */
 	uint64_t ns; /* of the last event before */
+	uint64_t left_ns; /* see struct trace_part */
 	bool restarted;
 	struct index_stack stack;
 	uint32_t slice; /* the next one */
@@ -62,7 +65,8 @@ struct trace_parts {
 	bool *ending; /* by extent: it has an end that matters; or NULL */
 	struct wanted *wanted; /* by place in index->sequences */
 	uint64_t last_ns;
-	struct index_interned interned;
+	struct index_interned interned; /* if it was needed */
+	bool has_interned;
 
 	uint32_t extent; /* the next one */
 	struct file_stretch stretch;
@@ -99,7 +103,7 @@ static bool overlaps(const struct trace_parts *parts, uint64_t first_ns,
 /* --- packets -------------------------------------------------------------- */
 
 struct look {
-	uint64_t sequence, clock;
+	uint64_t clock;
 	bool event;
 	bool begin; /* of a slice */
 	bool own; /* on the track of its sequence */
@@ -126,9 +130,6 @@ static struct look look_at(struct trace_packet_bytes bytes)
 
 	while (wire_next(&fields, &field))
 		switch (field.tag) {
-		case TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID:
-			look.sequence = field.value;
-			break;
 		case TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID:
 			look.clock = field.value;
 			break;
@@ -144,6 +145,15 @@ static struct look look_at(struct trace_packet_bytes bytes)
 
 /* --- the plan of a thread ------------------------------------------------ */
 
+static int push_follow(struct wanted *wanted, struct follow next)
+{
+	if (grow_array(wanted->follows, wanted->room, wanted->count + 1) ||
+	    !wanted->follows)
+		return -ENOMEM;
+	wanted->follows[wanted->count++] = next;
+	return 0;
+}
+
 static int add_follow(struct wanted *wanted, struct follow next)
 {
 	struct follow *last =
@@ -151,17 +161,12 @@ static int add_follow(struct wanted *wanted, struct follow next)
 
 	if (!packet_place_before(next.from, next.to))
 		return 0;
-	if (last && !packet_place_before(last->to, next.from)) {
-		if (packet_place_before(last->to, next.to)) {
-			last->to = next.to;
-			last->to_ns = next.to_ns;
-		}
-		return 0;
+	if (!last || packet_place_before(last->to, next.from))
+		return push_follow(wanted, next);
+	if (packet_place_before(last->to, next.to)) {
+		last->to = next.to;
+		last->to_ns = next.to_ns;
 	}
-	if (grow_array(wanted->follows, wanted->room, wanted->count + 1) ||
-	    !wanted->follows)
-		return -ENOMEM;
-	wanted->follows[wanted->count++] = next;
 	return 0;
 }
 
@@ -172,7 +177,78 @@ static void end_follow(struct follow *follow,
 	follow->to_ns = checkpoint->ns;
 }
 
-static int want_range(struct wanted *wanted, const struct time_range *range)
+/* Returns a follow from checkpoint @number to the end. */
+static struct follow follow_from(const struct index_sequence *of,
+				 uint32_t number)
+{
+	return (struct follow){ .from = of->checkpoints[number].place,
+				.to = { .offset = UINT64_MAX },
+				.checkpoint = number,
+				.seeded = true };
+}
+
+static bool may_skip(const struct index_sequence *of,
+		     const struct time_range *range, uint32_t number)
+{
+	const struct index_chunk *chunk = &of->chunks[number];
+	bool last = number + 1 == of->chunk_count;
+
+	/* The packets behind the chunk need a place to continue. */
+	return chunk->whole && !chunk->rough &&
+	       chunk->start_ns >= range->from_ns &&
+	       chunk->end_ns < range->to_ns && (!last || of->ended);
+}
+
+/* Finds successive chunks of @wanted's sequence inside @range. @detailed:
+ * blocks of cells cover exactly these chunks. */
+static void choose_chunks(struct wanted *wanted, const struct time_range *range,
+			  bool detailed)
+{
+	const struct index_sequence *of = wanted->of;
+	uint32_t at = 0, to;
+
+	while (at < of->chunk_count &&
+	       (!may_skip(of, range, at) ||
+		(detailed && !of->chunks[at].begins_cells)))
+		at++;
+	wanted->skip_from = to = at;
+	while (at < of->chunk_count && may_skip(of, range, at) &&
+	       of->chunks[at].number == of->chunks[wanted->skip_from].number +
+						at - wanted->skip_from) {
+		if (detailed && to == at && !of->chunks[at].begins_cells)
+			break;
+		at++;
+		if (!detailed || of->chunks[at - 1].ends_cells)
+			to = at;
+	}
+	wanted->skip_to = to;
+}
+
+/* Wants the packets of @follow, a range that ends before @to_ns, without the
+ * skipped chunks. The slices open there are returned in any case. */
+static int want_around(struct wanted *wanted, struct follow follow,
+		       uint64_t to_ns)
+{
+	const struct index_sequence *of = wanted->of;
+	uint32_t next = wanted->skip_to, first;
+	struct follow second;
+	int err;
+
+	first = of->chunks[wanted->skip_from].first_checkpoint;
+	end_follow(&follow, &of->checkpoints[first]);
+	err = push_follow(wanted, follow);
+	if (err || next == of->chunk_count ||
+	    of->chunks[next].start_ns >= to_ns)
+		return err;
+	second = follow_from(of, of->chunks[next].first_checkpoint);
+	first = index_checkpoints_before(of, to_ns);
+	if (first < of->checkpoint_count)
+		end_follow(&second, &of->checkpoints[first]);
+	return push_follow(wanted, second);
+}
+
+static int want_range(struct wanted *wanted, const struct time_range *range,
+		      enum parts_skips skips)
 {
 	const struct index_sequence *of = wanted->of;
 	uint32_t before = index_checkpoints_before(of, range->from_ns);
@@ -182,11 +258,12 @@ static int want_range(struct wanted *wanted, const struct time_range *range)
 	if (index_sequence_is_over(of, range->from_ns))
 		return 0;
 	/* If earlier packets of the index were lost, read from the start. */
-	if (before || of->chunks[0].number == 1) {
-		follow.seeded = true;
-		follow.checkpoint = before ? before - 1 : 0;
-		follow.from = of->checkpoints[follow.checkpoint].place;
-	}
+	if (before || of->chunks[0].number == 1)
+		follow = follow_from(of, before - (before > 0));
+	if (follow.seeded && skips)
+		choose_chunks(wanted, range, skips == PARTS_SKIP_DETAILED);
+	if (wanted->skip_from != wanted->skip_to)
+		return want_around(wanted, follow, range->to_ns);
 	if (behind < of->checkpoint_count)
 		end_follow(&follow, &of->checkpoints[behind]);
 	return add_follow(wanted, follow);
@@ -221,15 +298,13 @@ static int want_ends(struct wanted *wanted, const struct time_range *range)
 	for (uint32_t depth = open.count; depth-- > 0 && !err;) {
 		const struct index_slice *slice = &open.slices[depth];
 		uint32_t more = of->checkpoint_count - at;
-		struct follow follow = { .to = { .offset = UINT64_MAX },
-					 .seeded = true };
+		struct follow follow;
 
 		if (slice->begin_ns >= range->to_ns)
 			continue;
 		/* The caller of a slice ends behind it. */
 		at += search_first(i, more, is_ended(of, at + i, depth, slice));
-		follow.checkpoint = at - 1;
-		follow.from = of->checkpoints[at - 1].place;
+		follow = follow_from(of, at - 1);
 		if (at < of->checkpoint_count)
 			end_follow(&follow, &of->checkpoints[at]);
 		err = add_follow(wanted, follow);
@@ -269,10 +344,7 @@ static int want_chunks(struct trace_parts *parts, struct wanted *wanted)
 
 		if (!wants_chunk(parts, of, i))
 			continue;
-		follow = (struct follow){ .from = of->checkpoints[first].place,
-					  .to = { .offset = UINT64_MAX },
-					  .checkpoint = first,
-					  .seeded = true };
+		follow = follow_from(of, first);
 		if (i + 1 < of->chunk_count)
 			end_follow(&follow,
 				   &of->checkpoints[of->chunks[i + 1]
@@ -295,7 +367,7 @@ static int want(struct trace_parts *parts, struct wanted *wanted)
 	if (choice->has && !choice->has(choice->context, of))
 		return 0;
 	for (uint32_t i = 0; i < choice->range_count && !err; i++) {
-		err = want_range(wanted, &choice->ranges[i]);
+		err = want_range(wanted, &choice->ranges[i], choice->skips);
 		if (!err && choice->ends)
 			err = want_ends(wanted, &choice->ranges[i]);
 	}
@@ -388,8 +460,8 @@ static int plan(struct trace_parts *parts)
 			       sizeof(*parts->wanted));
 	if (!parts->wanted)
 		return -ENOMEM;
-	err = index_interned_take(&parts->interned, index);
 	for (uint32_t i = 0; i < index->sequence_count && !err; i++) {
+		parts->wanted[i].named = parts->choice.calls_only;
 		parts->wanted[i].of = &index->sequences[i];
 		err = want(parts, &parts->wanted[i]);
 	}
@@ -409,8 +481,9 @@ int trace_parts_open(const char *path, const struct trace_index *index,
 	if (!parts)
 		return -ENOMEM;
 	parts->choice = *choice;
+	parts->choice.no_rest |= choice->calls_only;
 	err = trace_packets_open(path, &parts->packets);
-	if (!err && index && index->has_rest) {
+	if (!err && index && (index->has_rest || choice->calls_only)) {
 		parts->index = index;
 		parts->path = strdup(path);
 		err = parts->path ? plan(parts) : -ENOMEM;
@@ -434,7 +507,8 @@ void trace_parts_close(struct trace_parts **parts)
 		free(freed->wanted[i].follows);
 	free(freed->wanted);
 	free(freed->ending);
-	index_interned_release(&freed->interned);
+	if (freed->has_interned)
+		index_interned_release(&freed->interned);
 	free(freed->path);
 	free(freed->seeding.stack.slices);
 	bytes_release(&freed->made);
@@ -514,12 +588,15 @@ static bool needs_rest(const struct trace_parts *parts,
 static bool needs_extent(struct trace_parts *parts,
 			 const struct index_extent *extent)
 {
+	if (needs_threads(parts, extent))
+		return true;
+	if (parts->choice.calls_only)
+		return false;
 	return extent->untimed || needs_rest(parts, extent) ||
 	       (parts->ending &&
 		parts->ending[extent - parts->index->extents]) ||
 	       overlaps(parts, extent->absolute_first_ns,
-			extent->absolute_last_ns) ||
-	       needs_threads(parts, extent);
+			extent->absolute_last_ns);
 }
 
 static void read_stretch(struct trace_parts *parts, uint64_t offset,
@@ -546,8 +623,10 @@ static void next_extent(struct trace_parts *parts)
 		return;
 	}
 	extent = &index->extents[parts->extent++];
-	parts->item = before ? before->packet_end : 0;
-	parts->item_end = extent->packet_end;
+	if (!parts->choice.calls_only) {
+		parts->item = before ? before->packet_end : 0;
+		parts->item_end = extent->packet_end;
+	}
 	if (needs_extent(parts, extent))
 		read_stretch(parts, extent->offset, extent->end);
 }
@@ -638,6 +717,7 @@ static void start_seeding(struct trace_parts *parts, struct wanted *wanted)
 	parts->seeding = (struct seeding){
 		.of = wanted,
 		.ns = wanted->of->checkpoints[follow->checkpoint].ns,
+		.left_ns = wanted->at ? follow[-1].to_ns : 0,
 	};
 	/* A damaged stack counts as empty. */
 	trace_index_stack(wanted->of, follow->checkpoint,
@@ -646,12 +726,19 @@ static void start_seeding(struct trace_parts *parts, struct wanted *wanted)
 
 /* Makes a TRACE_BEGIN event with the fields of the slice's site only, in the
  * order of encode.c. */
-static void make_begin(struct trace_parts *parts,
-		       const struct index_sequence *of, uint32_t iid)
+static int make_begin(struct trace_parts *parts,
+		      const struct index_sequence *of, uint32_t iid)
 {
 	struct bytes *inner = &parts->inner;
-	uint32_t has = index_interned_has(&parts->interned, of->id, iid);
+	uint32_t has;
 
+	if (!parts->has_interned &&
+	    index_interned_take(&parts->interned, parts->index)) {
+		index_interned_release(&parts->interned);
+		return -ENOMEM;
+	}
+	parts->has_interned = true;
+	has = index_interned_has(&parts->interned, of->id, iid);
 	bytes_clear(inner);
 	bytes_field(inner, TAG_TRACK_EVENT_TYPE, TYPE_SLICE_BEGIN);
 	if (has & INTERNED_CATEGORY)
@@ -660,6 +747,7 @@ static void make_begin(struct trace_parts *parts,
 		bytes_field(inner, TAG_TRACK_EVENT_NAME_IID, iid);
 	if (has & INTERNED_LOCATION)
 		bytes_field(inner, TAG_TRACK_EVENT_SOURCE_LOCATION_IID, iid);
+	return 0;
 }
 
 /* Makes the event in parts->found. Returns 0 if it has none. */
@@ -691,11 +779,11 @@ static int give_slice(struct trace_parts *parts, struct trace_part *out)
 	    trace_begin_find(parts->path, of, slice->begin_ns, depth,
 			     &parts->found))
 		got = give_found(parts, of->id, slice->begin_ns, out);
-	if (!got) {
-		make_begin(parts, of, iid);
-		got = give_event(parts, of->id, slice->begin_ns,
-				 parts->inner.at, parts->inner.count, out);
-	}
+	if (!got)
+		got = make_begin(parts, of, iid)
+			      ?: give_event(parts, of->id, slice->begin_ns,
+					    parts->inner.at, parts->inner.count,
+					    out);
 	out->seed = true;
 	out->ns = slice->begin_ns;
 	return got;
@@ -718,9 +806,13 @@ static int give_seed(struct trace_parts *parts, struct trace_part *out)
 		return give_names(parts, of, out);
 	if (!seeding->restarted) {
 		seeding->restarted = true;
-		*out = (struct trace_part){ .kind = PART_RESTART,
-					    .sequence = of->of->id,
-					    .ns = seeding->ns };
+		*out = (struct trace_part){
+			.kind = PART_RESTART,
+			.sequence = of->of->id,
+			.ns = seeding->ns,
+			.left_ns = seeding->left_ns,
+			.anew = of->at && parts->choice.skips,
+		};
 		return 1;
 	}
 	if (seeding->slice < seeding->stack.count)
@@ -736,6 +828,7 @@ static void start_closing(struct trace_parts *parts, struct wanted *wanted)
 	parts->seeding = (struct seeding){
 		.of = wanted,
 		.ns = wanted->follows[wanted->count - 1].to_ns,
+		.left_ns = wanted->follows[wanted->count - 1].to_ns,
 	};
 }
 
@@ -746,6 +839,10 @@ static bool seed_left(struct trace_parts *parts)
 	     i++) {
 		struct wanted *wanted = &parts->wanted[i];
 
+		if (wanted->following && wanted->at + 1 < wanted->count) {
+			wanted->at++;
+			wanted->following = false;
+		}
 		if (wanted->at < wanted->count && !wanted->following)
 			start_seeding(parts, wanted);
 		else if (must_close(wanted))
@@ -886,15 +983,17 @@ static int give_item(struct trace_parts *parts, struct trace_part *out)
 
 /* A packet of a sequence that is not followed here. */
 static int give_passed(struct trace_parts *parts, struct wanted *wanted,
-		       const struct look *look, struct trace_packet_bytes bytes,
-		       struct trace_part *out)
+		       struct trace_packet_bytes bytes, struct trace_part *out)
 {
+	struct look look = look_at(bytes);
 	/* A checkpoint has the thread's own slices, even those with an absolute
 	 * time. */
-	bool absolute = look->clock && look->clock < CLOCK_SEQUENCE_FIRST &&
-			!(look->begin && look->own);
+	bool absolute = look.clock && look.clock < CLOCK_SEQUENCE_FIRST &&
+			!(look.begin && look.own);
 
-	if (!look->event)
+	if (parts->choice.calls_only)
+		return 0;
+	if (!look.event)
 		return give_packet(bytes, out);
 	if (absolute && lacks_names(wanted)) {
 		parts->held = bytes;
@@ -902,10 +1001,10 @@ static int give_passed(struct trace_parts *parts, struct wanted *wanted,
 	}
 	if (absolute)
 		return give_packet(bytes, out);
-	if (!look->interned.at)
+	if (!look.interned.at)
 		return 0;
-	return give_interned(parts, wanted->of->id, look->interned.at,
-			     (size_t)(look->interned.end - look->interned.at),
+	return give_interned(parts, wanted->of->id, look.interned.at,
+			     (size_t)(look.interned.end - look.interned.at),
 			     out);
 }
 
@@ -914,16 +1013,19 @@ static int give_passed(struct trace_parts *parts, struct wanted *wanted,
 static bool go_to(struct trace_parts *parts, struct wanted *wanted,
 		  struct packet_place place)
 {
-	while (wanted->at < wanted->count &&
-	       !packet_place_before(place, wanted->follows[wanted->at].to)) {
-		wanted->at++;
+	for (; wanted->at < wanted->count; wanted->at++) {
+		const struct follow *follow = &wanted->follows[wanted->at];
+
+		if (packet_place_before(place, follow->from))
+			return false;
+		if (!wanted->following)
+			start_seeding(parts, wanted);
+		if (parts->seeding.of || packet_place_before(place, follow->to))
+			return parts->seeding.of;
 		wanted->following = false;
 	}
-	if (wanted->at == wanted->count && must_close(wanted))
+	if (must_close(wanted))
 		start_closing(parts, wanted);
-	else if (wanted->at < wanted->count && !wanted->following &&
-		 !packet_place_before(place, wanted->follows[wanted->at].from))
-		start_seeding(parts, wanted);
 	return parts->seeding.of;
 }
 
@@ -931,12 +1033,11 @@ static int take_packet(struct trace_parts *parts,
 		       struct trace_packet_bytes bytes, struct trace_part *out)
 {
 	struct wanted *wanted;
-	struct look look;
 
 	if (!parts->index)
 		return give_packet(bytes, out);
-	look = look_at(bytes);
-	wanted = wanted_of(parts, look.sequence);
+	wanted = wanted_of(parts, packet_sequence_id((struct wire){
+					  bytes.at, bytes.at + bytes.count }));
 	if (!wanted)
 		return give_packet(bytes, out);
 	if (!wanted->of->checkpoint_count) {
@@ -951,7 +1052,7 @@ static int take_packet(struct trace_parts *parts,
 	}
 	if (wanted->following)
 		return give_packet(bytes, out);
-	return give_passed(parts, wanted, &look, bytes, out);
+	return give_passed(parts, wanted, bytes, out);
 }
 
 /* Returns 1; 0: nothing to return; or -errno. */
@@ -1006,6 +1107,18 @@ int trace_parts_next(struct trace_parts *parts, struct trace_part *out)
 		got = step(parts, out);
 	}
 	return got;
+}
+
+bool trace_parts_skipped(const struct trace_parts *parts, uint32_t number,
+			 uint32_t *first, uint32_t *last)
+{
+	const struct wanted *wanted = &parts->wanted[number];
+
+	if (wanted->skip_from == wanted->skip_to)
+		return false;
+	*first = wanted->skip_from;
+	*last = wanted->skip_to - 1;
+	return true;
 }
 
 uint64_t trace_parts_last_ns(const struct trace_parts *parts)

@@ -29,9 +29,9 @@
 enum trace_part_kind {
 	PART_PACKET,
 	/* The packets of a sequence up to the event at ns were skipped; none of
-	 * them was in a range. The begins of its open slices follow, outermost
-	 * first, with an absolute time. There are none if the sequence has no
-	 * more packets. */
+	 * them was in a range, or they are in chunks to skip. The begins of its
+	 * open slices follow, outermost first, with an absolute time. There are
+	 * none if the sequence has no more packets. */
 	PART_RESTART,
 	/* Events of a track were skipped, none before ns and none in a range.
 	 * Only the outermost count of the open slices are still open. Skipped
@@ -49,6 +49,9 @@ struct trace_part {
 	bool seed;
 	uint32_t sequence; /* PART_RESTART, PART_SWITCH */
 	uint64_t ns;
+	/* PART_RESTART: the last event before the skipped packets; 0: none. */
+	uint64_t left_ns;
+	bool anew; /* PART_RESTART: chunks of the range were skipped */
 	uint64_t uuid, count; /* PART_TRACK */
 	struct trace_switch at; /* PART_SWITCH */
 };
@@ -63,6 +66,12 @@ typedef bool trace_parts_wants(void *context,
 			       const struct index_sequence *sequence,
 			       uint32_t number);
 
+enum parts_skips {
+	PARTS_SKIP_NONE,
+	PARTS_SKIP_CHUNKS, /* whose sums are in the index */
+	PARTS_SKIP_DETAILED, /* only chunks with cells in the index */
+};
+
 /* The parts that matter. Other packets may also be returned. */
 struct parts_choice {
 	const struct time_range *ranges; /* sorted and disjoint */
@@ -72,6 +81,13 @@ struct parts_choice {
 	bool ends;
 	trace_parts_has *has; /* NULL: all sequences */
 	bool no_rest; /* skip events without a thread */
+	/* Only slices and instants of threads. The consumer takes descriptions
+	 * and names from the index. */
+	bool calls_only;
+	/* With one range and calls_only: skip successive chunks of a sequence
+	 * inside the range. Their slices and the slices open there end at their
+	 * start, and begin again behind them. */
+	enum parts_skips skips;
 	/* Not NULL: chunks of threads instead of ranges. Packets outside of
 	 * chunks may be missing. Chunks that the index does not fully describe
 	 * are always returned. Needs an index. */
@@ -91,6 +107,11 @@ void trace_parts_close(struct trace_parts **parts);
 
 /* Reads the next part. Returns 1, 0 or -errno, as trace_packets_next() does. */
 int trace_parts_next(struct trace_parts *parts, struct trace_part *out);
+
+/* Sets *@first and *@last to the chunks of sequence @number of the index that
+ * are skipped. Returns false if there are none. */
+bool trace_parts_skipped(const struct trace_parts *parts, uint32_t number,
+			 uint32_t *first, uint32_t *last);
 
 /* Returns the time of the last event that the index knows, except waits; 0:
  * none. */

@@ -48,8 +48,6 @@ static int open_reader(const char *path, struct trace_parts *parts,
 		trace_reader_close(&reader);
 		return err;
 	}
-	if (parts && trace_parts_index(parts))
-		read_tracks_number(reader, trace_parts_index(parts));
 	*out = reader;
 	return 0;
 }
@@ -57,12 +55,6 @@ static int open_reader(const char *path, struct trace_parts *parts,
 int trace_reader_open(const char *path, struct trace_reader **out)
 {
 	return open_reader(path, NULL, out);
-}
-
-int trace_reader_open_parts(struct trace_parts *parts,
-			    struct trace_reader **out)
-{
-	return open_reader(NULL, parts, out);
 }
 
 void trace_reader_close(struct trace_reader **reader)
@@ -85,7 +77,6 @@ void trace_reader_close(struct trace_reader **reader)
 		trace_parts_close(&self->parts);
 	else
 		trace_packets_close(&self->packets);
-	trace_jump_free(&self->jump);
 	free(self);
 	*reader = NULL;
 }
@@ -135,7 +126,9 @@ void *by_id_add(struct trace_reader *reader, struct by_id *list, uint64_t id,
 	return item;
 }
 
-struct sequence *trace_reader_sequence(struct trace_reader *reader, uint64_t id)
+/* Returns the sequence @id, and adds it if necessary. Returns NULL without
+ * room. */
+static struct sequence *get_sequence(struct trace_reader *reader, uint64_t id)
 {
 	struct sequence *sequence = reader->last_sequence;
 
@@ -149,9 +142,6 @@ struct sequence *trace_reader_sequence(struct trace_reader *reader, uint64_t id)
 			return NULL;
 		sequence->id = id;
 		sequence->clock_id = CLOCK_BOOTTIME_ID;
-		/* A jump may set another start later. */
-		sequence->start.offset = reader->indexed;
-		sequence->waits = reader->indexed;
 	}
 	reader->last_sequence = sequence;
 	return sequence;
@@ -366,8 +356,7 @@ static bool begin_slice(struct trace_reader *reader, struct trace_event *event)
 static bool is_partly_given(const struct trace_reader *reader,
 			    const struct trace_track *track)
 {
-	return (reader->jump || reader->parts) &&
-	       track->kind != TRACE_TRACK_THREAD &&
+	return reader->parts && track->kind != TRACE_TRACK_THREAD &&
 	       track->kind != TRACE_TRACK_CONTEXT;
 }
 
@@ -522,32 +511,16 @@ static void take_state(struct trace_reader *reader, struct sequence *sequence,
 	}
 }
 
-/* Returns true if the latest packet is outside the part of @sequence that is
- * read. */
-static bool is_left_out(struct trace_reader *reader, struct sequence *sequence)
-{
-	struct packet_place place;
-
-	/* Not every packet belongs to a sequence. */
-	if (likely(!sequence->waits && !sequence->stops) || !sequence->id)
-		return false;
-	place = trace_packets_place(reader->packets);
-	if (sequence->waits)
-		sequence->waits = packet_place_before(place, sequence->start);
-	return sequence->waits ||
-	       (sequence->stops && !packet_place_before(place, sequence->stop));
-}
-
 static bool take_packet(struct trace_reader *reader,
 			const struct trace_packet_bytes *bytes,
 			struct trace_event *out)
 {
 	struct wire fields = { bytes->at, bytes->at + bytes->count };
-	struct packet packet = { .sequence = trace_reader_sequence(
+	struct packet packet = { .sequence = get_sequence(
 					 reader, packet_sequence_id(fields)) };
 	struct wire_field field;
 
-	if (!packet.sequence || is_left_out(reader, packet.sequence))
+	if (!packet.sequence)
 		return false;
 	while (wire_next(&fields, &field))
 		switch (field.tag) {
@@ -587,8 +560,8 @@ static bool take_usual(struct trace_reader *reader,
 	struct sequence *sequence = reader->last_sequence;
 	struct usual_packet usual;
 
-	if (!sequence || !sequence->track || sequence->waits ||
-	    sequence->stops || !is_clock_of_sequence(sequence->clock_id) ||
+	if (!sequence || !sequence->track ||
+	    !is_clock_of_sequence(sequence->clock_id) ||
 	    !usual_packet_take(fields, sequence->id, &usual))
 		return false;
 	*out = (struct trace_event){
@@ -602,31 +575,88 @@ static bool take_usual(struct trace_reader *reader,
 	return true;
 }
 
-void trace_reader_take(struct trace_reader *reader, struct wire fields)
-{
-	const struct trace_packet_bytes bytes = {
-		fields.at, (size_t)(fields.end - fields.at)
-	};
-	struct trace_event event;
+/* --- parts --- */
 
-	take_packet(reader, &bytes, &event);
+static void take_copies(struct trace_reader *reader,
+			const struct trace_index *index)
+{
+	for (uint32_t i = 0; i < index->packet_count; i++) {
+		const struct index_packet *item = &index->packets[i];
+		const struct trace_packet_bytes bytes = { item->at,
+							  item->count };
+		struct sequence *sequence;
+		struct trace_event event;
+
+		if (item->kind == INDEX_PACKET)
+			take_packet(reader, &bytes, &event);
+		if (item->kind != INDEX_INTERNED)
+			continue;
+		sequence = get_sequence(reader, item->sequence);
+		if (sequence)
+			interned_take(reader, sequence,
+				      (struct wire){ item->at,
+						     item->at + item->count });
+	}
 }
 
-void trace_reader_take_begin(struct trace_reader *reader,
-			     struct sequence *sequence, struct wire fields,
-			     struct trace_event *out)
+/* Takes the names of all sequences. @numbers has zeros for the texts of
+ * @index. */
+static void take_names(struct trace_reader *reader,
+		       const struct trace_index *index, uint32_t *numbers)
 {
-	struct trace_track *track = out->track;
-	uint32_t name = out->name;
-	struct wire_field field;
+	for (uint32_t i = 0; i < index->sequence_count; i++) {
+		const struct index_sequence *from = &index->sequences[i];
+		struct sequence *sequence = get_sequence(reader, from->id);
 
-	while (wire_next(&fields, &field))
-		if (field.tag == TAG_TRACE_PACKET_TRACK_EVENT)
-			take_fields(reader, sequence, wire_of(&field), out);
-	out->kind = TRACE_BEGIN;
-	out->track = track;
-	if (!out->name)
-		out->name = name;
+		for (uint32_t j = 0; j < from->name_count && sequence; j++) {
+			uint32_t at = from->names[j].text - 1;
+			const struct index_text *text = &index->texts[at];
+
+			if (!numbers[at])
+				numbers[at] = trace_texts_number(
+					&reader->texts, text->at, text->count);
+			if (trace_iids_set(&sequence->iids[IID_NAME],
+					   &reader->budget, from->names[j].iid,
+					   numbers[at]) < 0)
+				reader_refuse(reader);
+		}
+	}
+}
+
+int trace_reader_open_parts(const char *path, const struct trace_index *index,
+			    const struct parts_choice *choice,
+			    struct trace_reader **out)
+{
+	struct trace_parts *parts;
+	uint32_t *numbers = NULL;
+	int err;
+
+	if (!index)
+		return trace_reader_open(path, out);
+	err = trace_parts_open(path, index, choice, &parts);
+	if (err)
+		return err;
+	if (!trace_parts_index(parts)) {
+		trace_parts_close(&parts);
+		return trace_reader_open(path, out);
+	}
+	if (choice->calls_only) {
+		numbers =
+			calloc((size_t)index->text_count + 1, sizeof(*numbers));
+		if (!numbers) {
+			trace_parts_close(&parts);
+			return -ENOMEM;
+		}
+	}
+	err = open_reader(NULL, parts, out);
+	if (!err && numbers) {
+		take_copies(*out, index);
+		take_names(*out, index, numbers);
+	} else if (!err) {
+		read_tracks_number(*out, index);
+	}
+	free(numbers);
+	return err;
 }
 
 /* Ends the innermost slice of the next track with open slices. */
@@ -636,30 +666,19 @@ static bool end_open_slice(struct trace_reader *reader, struct trace_event *out)
 	     reader->end_track++) {
 		struct track *track = reader->tracks.items[reader->end_track];
 
-		if (!track->stop_ns && !reader->err &&
-		    trace_jump_goes_on(reader))
-			continue;
 		track->deeper = 0;
 		if (!track->slice_count)
 			continue;
 		*out = (struct trace_event){
 			.kind = TRACE_END,
-			.ns = track->stop_ns ?: reader->totals.last_ns,
+			.ns = reader->totals.last_ns,
 			.track = &track->shown,
 			.unfinished = true,
-			.left = track->stop_ns
 		};
-		reader->totals.unfinished += !track->stop_ns;
+		reader->totals.unfinished++;
 		return end_slice(reader, out);
 	}
 	return false;
-}
-
-void trace_reader_restart(struct trace_reader *reader)
-{
-	reader->ending = false;
-	reader->end_track = 0;
-	reader->seeding = true;
 }
 
 /* Ends the next slice of reader->leaving that is no longer open. */
@@ -668,7 +687,9 @@ static bool leave_slice(struct trace_reader *reader, struct trace_event *out)
 	struct track *track = reader->leaving;
 
 	*out = (struct trace_event){ .kind = TRACE_END,
+				     .ns = reader->left_ns,
 				     .track = &track->shown,
+				     .unfinished = true,
 				     .left = true };
 	if (track->slice_count > reader->staying && end_slice(reader, out))
 		return true;
@@ -692,17 +713,21 @@ static bool leave_slices(struct trace_reader *reader, struct track *track,
 	return true;
 }
 
-static struct track *restart(struct trace_reader *reader,
-			     const struct trace_part *part)
+/* Handles a PART_RESTART. Returns true if slices must end first. */
+static bool restart(struct trace_reader *reader, const struct trace_part *part)
 {
-	struct sequence *sequence =
-		trace_reader_sequence(reader, part->sequence);
+	struct sequence *sequence = get_sequence(reader, part->sequence);
 
 	reader->seeds = 0;
+	reader->left_ns = part->left_ns;
 	if (!sequence)
-		return NULL;
+		return false;
 	sequence->clock_ns = part->ns;
-	return sequence->track;
+	reader->restarted = sequence->track;
+	if (!sequence->track || !part->anew)
+		return false;
+	sequence->track->shown.from_ns = part->ns;
+	return leave_slices(reader, sequence->track, 0);
 }
 
 /* Compares @part, behind a PART_RESTART, with the slices that were open before.
@@ -730,37 +755,39 @@ static int next_of_parts(struct trace_reader *reader,
 			 struct trace_packet_bytes *out)
 {
 	struct trace_part *part = &reader->part;
+	bool leaves = false;
 	int got = 1;
 
-	for (;; reader->has_part = false) {
+	while (!leaves) {
 		bool known = false;
 
 		if (!reader->has_part)
 			got = trace_parts_next(reader->parts, part);
 		if (got <= 0)
 			break;
-		reader->has_part = true;
-		if (reader->restarted && compare_seed(reader, part, &known))
+		reader->has_part =
+			reader->restarted && compare_seed(reader, part, &known);
+		if (reader->has_part)
 			return 2;
 		if (part->kind == PART_PACKET && !known) {
 			*out = part->bytes;
-			reader->has_part = false;
 			return 1;
 		}
 		if (part->kind == PART_RESTART)
-			reader->restarted = restart(reader, part);
-		if (part->kind == PART_TRACK &&
-		    leave_slices(reader, read_tracks_get(reader, part->uuid),
-				 part->count)) {
-			reader->has_part = false;
-			return 2;
-		}
+			leaves = restart(reader, part);
+		if (part->kind != PART_TRACK)
+			continue;
+		reader->left_ns = part->ns;
+		leaves = leave_slices(reader,
+				      read_tracks_get(reader, part->uuid),
+				      part->count);
 	}
-	if (reader->restarted && !got) {
-		leave_slices(reader, reader->restarted, reader->seeds);
+	if (!got && reader->restarted) {
+		leaves = leave_slices(reader, reader->restarted, reader->seeds);
 		reader->restarted = NULL;
-		return 2;
 	}
+	if (leaves)
+		return 2;
 	reader->totals.last_ns =
 		MAX(reader->totals.last_ns, trace_parts_last_ns(reader->parts));
 	return got;
@@ -770,9 +797,6 @@ int trace_reader_next(struct trace_reader *reader, struct trace_event *out)
 {
 	struct trace_packet_bytes bytes;
 
-	while (unlikely(reader->seeding) && trace_jump_next(reader, out))
-		if (begin_slice(reader, out))
-			return 1;
 	while (!reader->ending) {
 		int got;
 
@@ -794,6 +818,7 @@ int trace_reader_next(struct trace_reader *reader, struct trace_event *out)
 						     : end_slice(reader, out))
 				return 1;
 		} else if (take_packet(reader, &bytes, out)) {
+			out->seed = reader->part.seed;
 			return 1;
 		}
 	}
@@ -836,6 +861,44 @@ struct trace_track *trace_reader_find_track(const struct trace_reader *reader,
 					    uint64_t uuid)
 {
 	return by_id_find(&reader->tracks, uuid);
+}
+
+bool trace_reader_skipped(struct trace_reader *reader, uint32_t number,
+			  struct skipped_chunks *out)
+{
+	const struct sequence *sequence;
+
+	if (!reader->parts || !trace_parts_skipped(reader->parts, number,
+						   &out->first, &out->last))
+		return false;
+	out->sequence = &trace_parts_index(reader->parts)->sequences[number];
+	sequence = get_sequence(reader, out->sequence->id);
+	if (!sequence || !sequence->track)
+		return false;
+	out->track = &sequence->track->shown;
+	return true;
+}
+
+uint32_t trace_reader_name(struct trace_reader *reader, uint32_t id,
+			   uint32_t iid)
+{
+	static const char wait[] = INDEX_WAIT_NAME;
+	const struct sequence *sequence = get_sequence(reader, id);
+
+	if (!iid)
+		return trace_texts_number(&reader->texts, (const uint8_t *)wait,
+					  sizeof(wait) - 1);
+	return sequence ? trace_iids_get(&sequence->iids[IID_NAME], iid) : 0;
+}
+
+bool trace_reader_is_site(struct trace_reader *reader, uint32_t id,
+			  uint32_t iid)
+{
+	const struct sequence *sequence = get_sequence(reader, id);
+
+	return sequence &&
+	       (trace_iids_get(&sequence->iids[IID_CATEGORY], iid) ||
+		trace_iids_get(&sequence->iids[IID_LOCATION], iid));
 }
 
 bool trace_reader_attribute(const struct trace_reader *reader, uint32_t index,

@@ -25,7 +25,9 @@
 #include "shared/compiler.h"
 
 struct trace_reader;
-struct trace_parts;
+struct index_sequence;
+struct parts_choice;
+struct trace_index;
 
 enum trace_track_kind {
 	TRACE_TRACK_OTHER, /* asynchronous slices, states, or not described */
@@ -83,10 +85,9 @@ struct trace_event {
 	struct trace_slice *slice;
 	uint32_t depth;
 	bool unfinished; /* an end that is not in the file */
-	bool left; /* not a true end: the reader continues elsewhere; ns is
-		    * invalid after trace_reader_open_parts() */
-	bool seed; /* TRACE_BEGIN: the slice was open where the reader began
-		    * or resumed (trace_jump.h) */
+	bool left; /* not a true end, which was skipped: it is not before ns */
+	bool seed; /* TRACE_BEGIN: the slice was open where the reader went on
+		    * behind skipped packets */
 	uint32_t name, category; /* texts; TRACE_END: of its slice */
 	uint32_t site; /* text: the site's name, if a TRACE_BEGIN has another
 		        * name; otherwise 0 */
@@ -120,9 +121,11 @@ static inline uint64_t trace_event_took(const struct trace_event *end,
  * trace_reader_close(). Otherwise returns -errno (-EBADMSG: not a plain file),
  * and *@out is unchanged. Logs nothing. */
 int trace_reader_open(const char *path, struct trace_reader **out);
-/* The same for the parts of a trace (trace_parts.h). Takes ownership of @parts,
- * even after an error. */
-int trace_reader_open_parts(struct trace_parts *parts,
+/* The same for the parts of the trace that @choice selects (trace_parts.h). Reads
+ * the whole trace if @index is NULL or lacks what the choice needs. @index and
+ * choice->ranges outlive *@out. */
+int trace_reader_open_parts(const char *path, const struct trace_index *index,
+			    const struct parts_choice *choice,
 			    struct trace_reader **out);
 /* Frees *@reader, which may be NULL, with all its pointers, and clears it. */
 void trace_reader_close(struct trace_reader **reader);
@@ -201,6 +204,26 @@ bool trace_reader_attribute(const struct trace_reader *reader, uint32_t index,
  * record --min-duration). Returns 0 without a limit, or if the attribute is
  * lost or not read yet. */
 uint64_t trace_reader_min_duration(const struct trace_reader *reader);
+
+/* Chunks that are not read (PARTS_SKIP_CHUNKS). */
+struct skipped_chunks {
+	const struct index_sequence *sequence;
+	uint32_t first, last; /* places in sequence->chunks */
+	const struct trace_track *track; /* of the sequence */
+};
+
+/* Sets *@out to the skipped chunks of sequence @number of the index. Returns
+ * false if there are none. */
+bool trace_reader_skipped(struct trace_reader *reader, uint32_t number,
+			  struct skipped_chunks *out);
+/* Returns the text of @iid on the sequence @id; 0: unknown. iid 0 stands for
+ * INDEX_WAIT_NAME, as in nodes of the index. */
+uint32_t trace_reader_name(struct trace_reader *reader, uint32_t id,
+			   uint32_t iid);
+/* Returns true if @iid belongs to a site, which has a category or a location,
+ * and not to a function. */
+bool trace_reader_is_site(struct trace_reader *reader, uint32_t id,
+			  uint32_t iid);
 
 enum trace_argument_kind {
 	TRACE_ARGUMENT_BOOL,

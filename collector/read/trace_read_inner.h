@@ -34,12 +34,6 @@ struct sequence {
 	uint64_t clock_ns; /* of the incremental clock */
 	uint64_t clock_id; /* default of its packets */
 	struct track *track; /* default of its events; or NULL */
-	/* After a jump: packets before it are skipped. */
-	struct packet_place start;
-	bool waits; /* start is not reached yet */
-	struct packet_place stop; /* if stops: packets from here on are
-				   * skipped */
-	bool stops;
 	struct trace_iids iids[IID_KINDS];
 };
 
@@ -50,8 +44,6 @@ struct track {
 	struct trace_slice *slices;
 	uint32_t slice_count, slice_room;
 	uint64_t deeper; /* open slices beyond the limit */
-	uint64_t stop_ns; /* time to end the slices that are open at the end; 0:
-			   * the end of the trace */
 };
 
 struct stack {
@@ -94,20 +86,17 @@ struct trace_reader {
 	uint32_t end_track; /* at the end: the track whose slices end */
 	bool ending;
 	int err; /* the final return value */
-	struct trace_jump *jump; /* NULL: reads everything */
 	struct trace_parts *parts; /* NULL: reads from packets */
 	struct trace_part part; /* if has_part, it waits for ends of slices */
 	bool has_part;
-	/* Its open slices behind the outermost "staying" end now; NULL: none. */
+	/* Its open slices behind the outermost "staying" end now, at left_ns;
+	 * NULL: none. */
 	struct track *leaving;
-	uint64_t staying;
+	uint64_t staying, left_ns;
 	/* The begins of its open slices come next, after "seeds" of them;
 	 * NULL: none. */
 	struct track *restarted;
 	uint32_t seeds;
-	uint64_t indexed; /* length of the trace that the index describes; 0:
-			   * none */
-	bool seeding; /* return the open slices of the jump first */
 };
 
 /* --- trace_read.c --- */
@@ -120,32 +109,6 @@ void *by_id_add(struct trace_reader *reader, struct by_id *list, uint64_t id,
 		size_t bytes);
 /* Counts a name, track or stack without room. */
 void reader_refuse(struct trace_reader *reader);
-
-/* Returns the sequence @id, and adds it if necessary. Returns NULL without
- * room. */
-struct sequence *trace_reader_sequence(struct trace_reader *reader,
-				       uint64_t id);
-/* Processes the fields of a packet without an event. */
-void trace_reader_take(struct trace_reader *reader, struct wire fields);
-/* Adds the fields of the packet @fields, except its time, to *@out, a
- * TRACE_BEGIN event on @sequence. */
-void trace_reader_take_begin(struct trace_reader *reader,
-			     struct sequence *sequence, struct wire fields,
-			     struct trace_event *out);
-
-/* Continues after the end with the stretches of trace_packets_only(). */
-void trace_reader_restart(struct trace_reader *reader);
-
-/* --- trace_jump.c --- */
-
-/* Frees *@jump, which may be NULL, and clears it. */
-void trace_jump_free(struct trace_jump **jump);
-/* Returns a TRACE_BEGIN event of the next slice that is open where the reader
- * begins. Returns false at the end. */
-bool trace_jump_next(struct trace_reader *reader, struct trace_event *out);
-/* Returns true if a second part follows. The last time of the trace may be
- * unknown before. */
-bool trace_jump_goes_on(const struct trace_reader *reader);
 
 /* --- trace_tracks.c --- */
 

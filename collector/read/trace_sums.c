@@ -400,7 +400,7 @@ int trace_sums_read(const char *path, const struct window_choice *choice,
 	if (!sums)
 		return -ENOMEM;
 	part = choice ? *choice : all;
-	part.skips = JUMP_SKIPS_CHUNKS;
+	part.skips = PARTS_SKIP_CHUNKS;
 	sums->budget.left = BUDGET_BYTES;
 	sums->durations_budget = (struct budget){ .left = DURATIONS_BYTES,
 						  .whole = &sums->budget };

@@ -16,7 +16,6 @@
 #include "collector/base/grow.h"
 #include "collector/read/thread_choice.h"
 #include "collector/read/trace_index.h"
-#include "collector/read/trace_jump.h"
 #include "shared/compiler.h"
 
 enum window_phase {
@@ -55,28 +54,28 @@ int window_open(const char *path, const struct window_choice *choice,
 		struct window **out)
 {
 	struct window *window = calloc(1, sizeof(*window));
+	struct parts_choice parts = { .range_count = 1,
+				      .calls_only = true,
+				      .skips = choice->skips };
 	int err;
 
 	if (!window)
 		return -ENOMEM;
-	/* A jump is complete for calls only. */
+	window->choice = *choice;
+	parts.ranges = &window->choice.range;
+	/* Values in front of the range may be in skipped parts. */
 	window->index = choice->calls_only ? choice->index : NULL;
 	if (choice->calls_only && !choice->index) {
 		trace_index_read_beside(path, &window->own_index);
 		window->index = window->own_index;
 	}
-	if (window->index)
-		err = trace_reader_jump(
-			path, window->index, choice->range.from_ns,
-			choice->range.to_ns, choice->skips, &window->trace);
-	else
-		err = trace_reader_open(path, &window->trace);
+	err = trace_reader_open_parts(path, window->index, &parts,
+				      &window->trace);
 	if (err) {
 		trace_index_free(&window->own_index);
 		free(window);
 		return err;
 	}
-	window->choice = *choice;
 	window->met_thread = !choice->thread;
 	*out = window;
 	return 0;
@@ -389,27 +388,6 @@ static bool give_last(struct window *window, struct window_event *out)
 	return false;
 }
 
-/* Called when the reader returned @got, 0 or -errno. Returns true if it has a
- * second part. */
-static bool reads_on(struct window *window, int got)
-{
-	struct trace_read_totals totals = trace_reader_totals(window->trace);
-	bool indexed;
-	int more;
-
-	if (!window->err)
-		window->err = got;
-	if (!window->index)
-		return false;
-	/* Damage behind the part that the index describes counts as the end. */
-	indexed = !got ||
-		  (got == -EBADMSG && totals.at >= window->index->trace_bytes);
-	more = indexed ? trace_reader_resume(window->trace) : 0;
-	if (more < 0 && !window->err)
-		window->err = more;
-	return more > 0;
-}
-
 int window_next(struct window *window, struct window_event *out)
 {
 	int got = 0;
@@ -424,7 +402,8 @@ int window_next(struct window *window, struct window_event *out)
 			got = take(window, out);
 			continue;
 		}
-		window->ending = !reads_on(window, got);
+		window->ending = true;
+		window->err = window->err ?: got;
 		got = 0;
 	}
 	if (got)

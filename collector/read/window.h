@@ -26,7 +26,7 @@
 
 #include "collector/read/call_arguments.h"
 #include "collector/read/time_range.h"
-#include "collector/read/trace_jump.h"
+#include "collector/read/trace_parts.h"
 #include "collector/read/trace_read.h"
 
 struct trace_index;
@@ -41,8 +41,8 @@ struct window_choice {
 	/* With calls_only: the index of the trace, which outlives the window;
 	 * NULL: the index beside the trace, if any. */
 	const struct trace_index *index;
-	enum jump_skips skips; /* with calls_only: skip chunks whose sums are in
-			        * the index (trace_jump.h) */
+	enum parts_skips skips; /* with calls_only: skip chunks whose sums are
+				 * in the index */
 };
 
 struct window_slice {

@@ -121,14 +121,12 @@ static int open_calls(struct call_reader *reader, const char *path)
 	const struct parts_choice part = { .ranges = &reader->range,
 					   .range_count = 1,
 					   .ends = true };
-	struct trace_parts *parts;
 	int err;
 
 	if (may_read_parts(choice))
 		trace_index_read_beside(path, &reader->index);
-	err = trace_parts_open(path, reader->index, &part, &parts);
-	if (!err)
-		err = trace_reader_open_parts(parts, &reader->trace);
+	err = trace_reader_open_parts(path, reader->index, &part,
+				      &reader->trace);
 	if (!err && choice->sched)
 		err = trace_sched_read(path, reader->index, NULL,
 				       &reader->sched);

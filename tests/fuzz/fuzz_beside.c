@@ -115,12 +115,12 @@ static void sums(struct time_range range)
 {
 	struct window_choice choice = { .range = TIME_RANGE_ALL,
 					.calls_only = true,
-					.skips = JUMP_SKIPS_CHUNKS };
+					.skips = PARTS_SKIP_CHUNKS };
 
 	sum_up(&choice);
 	choice.range = range;
 	sum_up(&choice);
-	choice.skips = JUMP_SKIPS_DETAILED;
+	choice.skips = PARTS_SKIP_DETAILED;
 	choice.thread = "all";
 	sum_up(&choice);
 }

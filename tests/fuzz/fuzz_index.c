@@ -10,7 +10,6 @@
 #include "collector/read/curves.h"
 #include "collector/read/index_curve_set.h"
 #include "collector/read/trace_index.h"
-#include "collector/read/trace_jump.h"
 #include "collector/read/trace_parts.h"
 #include "shared/compiler.h"
 #include "tests/fuzz/fuzz.h"
@@ -90,51 +89,40 @@ static void look_at(const struct trace_index *index)
 		g_sink += index_extent_has(&index->extents[i], 2);
 }
 
-static void jump(const char *path, const struct trace_index *index,
-		 uint64_t from_ns, uint64_t to_ns, bool skips)
+static void read_parts(const char *path, const struct trace_index *index,
+		       const struct parts_choice *choice)
 {
 	struct trace_reader *reader;
 	struct skipped_chunks skipped;
 	struct trace_event event;
 	uint64_t begins = 0, ends = 0;
 
-	if (trace_reader_jump(path, index, from_ns, to_ns, skips, &reader))
+	if (trace_reader_open_parts(path, index, choice, &reader))
 		return;
-	for (uint32_t i = 0; skips && i < index->sequence_count; i++)
+	for (uint32_t i = 0; i < index->sequence_count; i++)
 		if (trace_reader_skipped(reader, i, &skipped))
 			g_sink += skipped.last - skipped.first;
-	do {
-		while (trace_reader_next(reader, &event) > 0) {
-			begins += event.kind == TRACE_BEGIN;
-			ends += event.kind == TRACE_END;
-		}
-	} while (skips && trace_reader_resume(reader) > 0);
-	fuzz_must(begins == ends, "begins and ends differ");
-	trace_reader_close(&reader);
-}
-
-/* Reads the range, and the ends of the slices that are open behind it. */
-static void read_parts(const char *path, const struct trace_index *index,
-		       uint64_t from_ns, uint64_t to_ns)
-{
-	const struct time_range range = { from_ns, to_ns };
-	const struct parts_choice choice = { .ranges = &range,
-					     .range_count = 1,
-					     .ends = true };
-	struct trace_reader *reader;
-	struct trace_parts *parts;
-	struct trace_event event;
-	uint64_t begins = 0, ends = 0;
-
-	if (trace_parts_open(path, index, &choice, &parts) ||
-	    trace_reader_open_parts(parts, &reader))
-		return;
 	while (trace_reader_next(reader, &event) > 0) {
 		begins += event.kind == TRACE_BEGIN;
 		ends += event.kind == TRACE_END;
 	}
 	fuzz_must(begins == ends, "begins and ends differ");
 	trace_reader_close(&reader);
+}
+
+static void read_range(const char *path, const struct trace_index *index,
+		       uint64_t from_ns, uint64_t to_ns)
+{
+	const struct time_range range = { from_ns, to_ns };
+	struct parts_choice choice = { .ranges = &range, .range_count = 1 };
+
+	choice.ends = true;
+	read_parts(path, index, &choice);
+	choice.ends = false;
+	choice.calls_only = true;
+	read_parts(path, index, &choice);
+	choice.skips = PARTS_SKIP_CHUNKS;
+	read_parts(path, index, &choice);
 }
 
 static void take(struct packet_window *window, const struct trace_part *part)
@@ -255,11 +243,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (!trace_index_read(path, trace_path, &index)) {
 		look_at(index);
-		jump(trace_path, index, 0, UINT64_MAX, false);
-		jump(trace_path, index, 1000, 2000, false);
-		jump(trace_path, index, 1000, 1ULL << 60, true);
-		read_parts(trace_path, index, 0, UINT64_MAX);
-		read_parts(trace_path, index, 1000, 2000);
+		read_range(trace_path, index, 0, UINT64_MAX);
+		read_range(trace_path, index, 1000, 2000);
+		read_range(trace_path, index, 1000, 1ULL << 60);
 		cut(trace_path, index);
 		look_at_some(trace_path, index);
 		sum_up(trace_path, index, false);

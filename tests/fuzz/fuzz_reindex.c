@@ -11,7 +11,8 @@
 #include "collector/cut/trace_reindex.h"
 #include "collector/output/own_files.h"
 #include "collector/read/trace_index.h"
-#include "collector/read/trace_jump.h"
+#include "collector/read/trace_parts.h"
+#include "collector/read/trace_read.h"
 #include "collector/trace/trace_index.h"
 #include "tests/fuzz/fuzz.h"
 
@@ -34,21 +35,26 @@ static void make_folder(void)
 	atexit(remove_folder);
 }
 
-static void jump(const char *path, const struct trace_index *index,
-		 uint64_t from_ns, uint64_t to_ns, bool skips)
+static void read_range(const char *path, const struct trace_index *index,
+		       uint64_t from_ns, uint64_t to_ns, bool skips)
 {
+	const struct time_range range = { from_ns, to_ns };
+	const struct parts_choice choice = {
+		.ranges = &range,
+		.range_count = 1,
+		.calls_only = true,
+		.skips = skips ? PARTS_SKIP_CHUNKS : PARTS_SKIP_NONE,
+	};
 	uint64_t begins = 0, ends = 0;
 	struct trace_reader *reader;
 	struct trace_event event;
 
-	if (trace_reader_jump(path, index, from_ns, to_ns, skips, &reader))
+	if (trace_reader_open_parts(path, index, &choice, &reader))
 		return;
-	do {
-		while (trace_reader_next(reader, &event) > 0) {
-			begins += event.kind == TRACE_BEGIN;
-			ends += event.kind == TRACE_END;
-		}
-	} while (skips && trace_reader_resume(reader) > 0);
+	while (trace_reader_next(reader, &event) > 0) {
+		begins += event.kind == TRACE_BEGIN;
+		ends += event.kind == TRACE_END;
+	}
 	fuzz_must(begins == ends, "begins and ends differ");
 	trace_reader_close(&reader);
 }
@@ -68,9 +74,9 @@ static void read_back(const char *path,
 		return;
 	fuzz_must(index->trace_bytes <= result->at,
 		  "the index exceeds the trace");
-	jump(path, index, 0, UINT64_MAX, false);
-	jump(path, index, 1000, 2000, false);
-	jump(path, index, 1000, 1ULL << 60, true);
+	read_range(path, index, 0, UINT64_MAX, false);
+	read_range(path, index, 1000, 2000, false);
+	read_range(path, index, 1000, 1ULL << 60, true);
 	trace_index_free(&index);
 }
 
