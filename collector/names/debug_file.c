@@ -144,23 +144,6 @@ static int try_debug_link(struct finder *finder)
 	return fd;
 }
 
-static int try_alt_link(struct finder *finder, const char *path,
-			const char *name)
-{
-	int fd = try_build_id(finder);
-
-	if (fd >= 0)
-		return fd;
-	if (name[0] == '/')
-		fd = try_path(finder, "%s", name);
-	else
-		fd = try_path(finder, "%.*s/%s", folder_length(path), path,
-			      name);
-	if (fd < 0)
-		fd = try_path(finder, DEBUG_FOLDER "/.dwz/%s", path_name(name));
-	return fd;
-}
-
 static int open_roots(const struct debug_search *search, int roots[2])
 {
 	int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -217,7 +200,15 @@ static int find_alt_file(struct debug_search *search,
 	count = open_roots(search, roots);
 	for (int i = 0; i < count && fd < 0; i++) {
 		finder.root_fd = roots[i];
-		fd = try_alt_link(&finder, path, debug->alt);
+		fd = try_build_id(&finder);
+		if (fd < 0 && debug->alt[0] == '/')
+			fd = try_path(&finder, "%s", debug->alt);
+		else if (fd < 0)
+			fd = try_path(&finder, "%.*s/%s", folder_length(path),
+				      path, debug->alt);
+		if (fd < 0)
+			fd = try_path(&finder, DEBUG_FOLDER "/.dwz/%s",
+				      path_name(debug->alt));
 	}
 	close_roots(search, roots, count);
 	return fd;

@@ -61,9 +61,7 @@ static int fail_libelf(const char **why)
 	return fail_with(-EBADMSG, text ? text : "damaged", why);
 }
 
-/* libelf trusts counts of sections or segments above 65,535 and allocates a
- * table at once. Loaded programs do not need them. */
-static int check_header(int fd, const char **why)
+static int open_elf(int fd, Elf **out, const char **why)
 {
 	Elf64_Ehdr header;
 	ssize_t got = pread(fd, &header, sizeof(header), 0);
@@ -81,17 +79,10 @@ static int check_header(int fd, const char **why)
 	    header.e_ident[EI_DATA] != native)
 		return fail_with(-ENOEXEC, "not an ELF file for this machine",
 				 why);
+	/* libelf trusts counts above 65,535 and allocates a table at once.
+	 * Loaded programs do not need them. */
 	if ((header.e_shoff && !header.e_shnum) || header.e_phnum == PN_XNUM)
 		return fail_with(-EFBIG, "too many sections", why);
-	return 0;
-}
-
-static int open_elf(int fd, Elf **out, const char **why)
-{
-	int err = check_header(fd, why);
-
-	if (err)
-		return err;
 	elf_version(EV_CURRENT);
 	*out = elf_begin(fd, ELF_C_READ, NULL);
 	if (!*out)

@@ -93,24 +93,6 @@ int mapped_file_at(struct openers *openers, int root_fd, const char *path,
 			 RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 }
 
-static int open_at_path(struct openers *openers, int proc_fd, int root_fd,
-			const struct maps_line *line, bool is_deleted)
-{
-	int fd = keep_if_mapped_inode(
-		mapped_file_at(openers, root_fd, line->path, 0), line,
-		is_deleted);
-
-	if (fd < 0)
-		fd = keep_if_mapped_inode(
-			find_path(openers, proc_fd, "exe", 0, 0), line, true);
-	/* for a program in a chroot the map has paths of our root */
-	if (fd < 0)
-		fd = keep_if_mapped_inode(
-			find_path(openers, AT_FDCWD, line->path, 0, 0), line,
-			true);
-	return fd;
-}
-
 int mapped_file_open(struct openers *openers, int proc_fd, int root_fd,
 		     struct maps_line *line)
 {
@@ -124,9 +106,19 @@ int mapped_file_open(struct openers *openers, int proc_fd, int root_fd,
 	fd = nowait_is_local_device(line->device)
 		     ? openat(proc_fd, name, O_PATH | O_CLOEXEC)
 		     : find_path(openers, proc_fd, name, 0, 0);
-	if (fd >= 0)
-		return fd;
-	return open_at_path(openers, proc_fd, root_fd, line, is_deleted);
+	if (fd < 0)
+		fd = keep_if_mapped_inode(
+			mapped_file_at(openers, root_fd, line->path, 0), line,
+			is_deleted);
+	if (fd < 0)
+		fd = keep_if_mapped_inode(
+			find_path(openers, proc_fd, "exe", 0, 0), line, true);
+	/* for a program in a chroot the map has paths of our root */
+	if (fd < 0)
+		fd = keep_if_mapped_inode(
+			find_path(openers, AT_FDCWD, line->path, 0, 0), line,
+			true);
+	return fd;
 }
 
 int mapped_file_open_nowait(int proc_fd, int root_fd, struct maps_line *line)

@@ -265,15 +265,19 @@ static FILE *open_maps(const struct modules *modules)
 	return file;
 }
 
-static int read_map_lines(struct modules *modules, FILE *file, int root_fd,
-			  struct reading *reading)
+static int read_map(struct modules *modules, struct reading *reading)
 {
+	FILE *file = open_maps(modules);
 	struct maps_turn turn = { 0 };
 	struct maps_line line;
 	char *text = NULL;
 	size_t size = 0, count = 0;
 	int err = -ESRCH; /* the map of an ended process is empty */
+	int root_fd;
 
+	if (!file)
+		return -errno;
+	root_fd = open_root_of_modules(modules);
 	while (getline(&text, &size, file) > 0 &&
 	       count++ < LOAD_MAP_PLACES_MAX) {
 		err = 0;
@@ -301,18 +305,6 @@ static int read_map_lines(struct modules *modules, FILE *file, int root_fd,
 	}
 	maps_turn_end(&turn);
 	free(text);
-	return err;
-}
-
-static int read_map(struct modules *modules, struct reading *reading)
-{
-	FILE *file = open_maps(modules);
-	int root_fd, err;
-
-	if (!file)
-		return -errno;
-	root_fd = open_root_of_modules(modules);
-	err = read_map_lines(modules, file, root_fd, reading);
 	if (root_fd >= 0)
 		close(root_fd);
 	fclose(file);

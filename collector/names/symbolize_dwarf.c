@@ -396,15 +396,25 @@ static void set_own_line(struct dwarf_frame *frame, struct unit *unit,
 		frame->line = (uint32_t)number_there;
 }
 
-/* Assembly code has a line but no function: one frame named "". */
-static size_t find_frames(struct dwarf_lines *lines, struct unit *unit,
-			  uint64_t vaddr, const char *folder,
-			  struct dwarf_frame *out)
+size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t vaddr,
+			struct dwarf_frame out[SYMBOLIZE_FRAMES_MAX])
 {
-	struct span *function = spans_find(&unit->functions, vaddr);
+	struct span *span = spans_find(&lines->ranges, vaddr), *function;
 	Dwarf_Die chain[SYMBOLIZE_FRAMES_MAX];
-	size_t count = function ? find_chain(&function->die, vaddr, chain) : 0;
+	const char *folder;
+	struct unit *unit;
+	size_t count = 0;
 
+	if (!span)
+		return 0;
+	unit = &lines->units[span->unit];
+	if (!unit->was_read)
+		read_unit(lines->elf, unit);
+	folder = text_of_attribute(&span->die, DW_AT_comp_dir);
+	function = spans_find(&unit->functions, vaddr);
+	if (function)
+		count = find_chain(&function->die, vaddr, chain);
+	/* Assembly code has a line but no function: one frame named "". */
 	out[0] = (struct dwarf_frame){ "", "", "", "", 0, 0 };
 	for (size_t i = 0; i < count; i++) {
 		Dwarf_Die *die = &chain[count - 1 - i];
@@ -428,21 +438,6 @@ static size_t find_frames(struct dwarf_lines *lines, struct unit *unit,
 	}
 	set_own_line(&out[0], unit, vaddr, folder);
 	return count ? count : out[0].line > 0;
-}
-
-size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t vaddr,
-			struct dwarf_frame out[SYMBOLIZE_FRAMES_MAX])
-{
-	struct span *span = spans_find(&lines->ranges, vaddr);
-	struct unit *unit;
-
-	if (!span)
-		return 0;
-	unit = &lines->units[span->unit];
-	if (!unit->was_read)
-		read_unit(lines->elf, unit);
-	return find_frames(lines, unit, vaddr,
-			   text_of_attribute(&span->die, DW_AT_comp_dir), out);
 }
 
 /* --- opening ------------------------------------------------------------- */

@@ -112,38 +112,34 @@ static void put_symbolized_frame(const struct dwarf_frame *frame)
 /* From now on open() is below SYMBOLIZE_ROOT_FD. */
 static bool g_is_confined;
 
-static int open_confined(const char *path)
+/* libdw opens .dwo files by names in debug information, with this function
+ * instead of the C library's. Names must not leave the program's root, and only
+ * regular files are opened. */
+int open(const char *path, int flags, ...)
 {
 	struct open_how how = {
 		.flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY,
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
 	};
 	struct stat status;
-	int fd = (int)syscall(SYS_openat2, SYMBOLIZE_ROOT_FD, path, &how,
-			      sizeof(how));
+	va_list args;
+	mode_t mode;
+	int fd;
 
+	if (!g_is_confined) {
+		va_start(args, flags);
+		mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
+		va_end(args);
+		return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+	}
+	fd = (int)syscall(SYS_openat2, SYMBOLIZE_ROOT_FD, path, &how,
+			  sizeof(how));
 	if (fd >= 0 && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
 		close(fd);
 		errno = EACCES;
 		return -1;
 	}
 	return fd;
-}
-
-/* libdw opens .dwo files by names in debug information, with this function
- * instead of the C library's. Names must not leave the program's root, and only
- * regular files are opened. */
-int open(const char *path, int flags, ...)
-{
-	va_list args;
-	mode_t mode;
-
-	if (g_is_confined)
-		return open_confined(path);
-	va_start(args, flags);
-	mode = flags & O_CREAT ? va_arg(args, mode_t) : 0;
-	va_end(args);
-	return (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
 /* The collector may have only O_PATH: opening may block. */
