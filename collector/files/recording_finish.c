@@ -149,16 +149,6 @@ static void write_recording_profiles(struct recording *recording,
 					       &files->span_profile_bytes));
 }
 
-/* Whether most of the @count functions have no names: "program+0x1159". */
-static bool are_nameless(const struct function_total *functions, size_t count)
-{
-	size_t nameless = 0;
-
-	for (size_t i = 0; i < count; i++)
-		nameless += strstr(functions[i].name, "+0x") != NULL;
-	return nameless > count / 2;
-}
-
 /* " (did you mean 'f'?)", or "". */
 static void name_nearest(const struct trigger *trigger,
 			 const struct function_total *function, size_t count,
@@ -213,7 +203,7 @@ static void note_missing(struct recording *recording)
 	struct filter_matches *matches = recording_setup(recording)->matches;
 	const struct function_total *function = NULL;
 	const char *option, *pattern;
-	size_t functions = 0;
+	size_t functions = 0, nameless = 0; /* "program+0x1159" */
 	char text[256];
 	size_t at = 0;
 	int count = 0;
@@ -221,9 +211,11 @@ static void note_missing(struct recording *recording)
 	if (matches)
 		function = recording_functions(recording, &functions);
 	/* A library may be gone before its functions are known otherwise. */
-	for (size_t i = 0; i < functions; i++)
+	for (size_t i = 0; i < functions; i++) {
 		filter_matches_called(matches, function[i].name,
 				      function[i].module);
+		nameless += strstr(function[i].name, "+0x") != NULL;
+	}
 	/* Without functions there is nothing to match, which is said. */
 	if (!recording_sums(recording)->totals.states.known)
 		return;
@@ -233,7 +225,7 @@ static void note_missing(struct recording *recording)
 			 option, pattern,
 			 strcmp(option, "--count") ? ""
 						   : " that can be counted",
-			 are_nameless(function, functions)
+			 nameless > functions / 2
 				 ? "functions of a program without symbols "
 				   "have no names (build it without strip or "
 				   "-s)."

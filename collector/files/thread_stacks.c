@@ -15,20 +15,6 @@
 #include "collector/replay/exact_calls.h"
 #include "collector/states/states.h"
 
-static struct profile_owner thread_owner(const struct thread *thread)
-{
-	const struct process_setup *process = thread->setup;
-	struct recording *recording = process->arena_setup->recording;
-	struct profile_owner owner = { .pid = process->pid,
-				       .tid = thread->entry.tid };
-
-	memcpy(owner.thread, thread->entry.name, sizeof(owner.thread));
-	recording_lock(recording);
-	memcpy(owner.process, process->entry->name, sizeof(owner.process));
-	recording_unlock(recording);
-	return owner;
-}
-
 struct copying {
 	struct thread_stacks *stacks;
 	uint64_t now_ns;
@@ -66,16 +52,24 @@ void thread_stacks_set_calls(struct thread *thread,
 void thread_stacks_copy(struct thread *thread, uint64_t now_ns,
 			struct thread_stacks *out)
 {
+	const struct process_setup *process = thread->setup;
+	struct recording *recording = process->arena_setup->recording;
 	struct copying copying = { out, now_ns };
 
 	*out = (struct thread_stacks){
-		.owner = thread_owner(thread),
+		.owner = { .pid = process->pid, .tid = thread->entry.tid },
 		.modules = modules_get(thread->setup->modules),
 		.sched = (thread->cpu &&
 			  thread->setup->collector->options->sched) ||
 			 thread->entry.sched,
 		.flat = calloc(thread->fibers.count, sizeof(*out->flat)),
 	};
+	memcpy(out->owner.thread, thread->entry.name,
+	       sizeof(out->owner.thread));
+	recording_lock(recording);
+	memcpy(out->owner.process, process->entry->name,
+	       sizeof(out->owner.process));
+	recording_unlock(recording);
 	fibers_each(&thread->fibers, copy_stack_tree, &copying);
 }
 

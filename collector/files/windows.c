@@ -172,12 +172,13 @@ void windows_program(struct recording *recording, char name[16])
 	recording_unlock(recording);
 }
 
-/* NULL: no memory. */
-static json_t *make_meta(const struct window *window, json_t *profiles)
+/* 0 or -ENOMEM. */
+static int put_window_meta(const struct window *window, json_t *profiles,
+			   struct bytes *out)
 {
 	const struct windows *windows = window->windows;
 	json_t *meta = json_object();
-	char program[16];
+	char program[16], *text = NULL;
 
 	windows_program(window->recording, program);
 	json_text_watch();
@@ -190,23 +191,11 @@ static json_t *make_meta(const struct window *window, json_t *profiles)
 	json_object_set_new(meta, "program", json_text(program));
 	json_object_set_new(meta, "hz",
 			    json_integer(window->setup->options->cpu_hz));
-	if (json_object_set_new(meta, "resource", who_json(window->recording)) <
-		    0 ||
-	    json_object_set(meta, "profiles", profiles) < 0 ||
-	    json_text_lacked()) {
-		json_decref(meta);
-		return NULL;
-	}
-	return meta;
-}
-
-/* 0 or -ENOMEM. */
-static int put_window_meta(const struct window *window, json_t *profiles,
-			   struct bytes *out)
-{
-	json_t *meta = make_meta(window, profiles);
-	char *text = meta ? json_dumps(meta, JSON_COMPACT) : NULL;
-
+	if (json_object_set_new(meta, "resource",
+				who_json(window->recording)) == 0 &&
+	    json_object_set(meta, "profiles", profiles) == 0 &&
+	    !json_text_lacked())
+		text = json_dumps(meta, JSON_COMPACT);
 	json_decref(meta);
 	if (!text)
 		return -ENOMEM;
