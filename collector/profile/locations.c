@@ -176,8 +176,8 @@ bool locations_serves_caller(const struct locations *locations, uint32_t number)
 	       (*module && modules_is_clock(name, module));
 }
 
-static int find_address(struct locations *locations, struct modules *modules,
-			const struct stack_frame *frame, uint32_t *out)
+int locations_find(struct locations *locations, struct modules *modules,
+		   const struct stack_frame *frame, uint32_t *out)
 {
 	struct location location = { .kind = frame->kind == FRAME_ENTRY
 						     ? LOCATION_ENTRY
@@ -187,6 +187,11 @@ static int find_address(struct locations *locations, struct modules *modules,
 	struct symbol symbol;
 	int err;
 
+	if (frame->kind == FRAME_TEXT)
+		return locations_mark(locations, stack_frame_text(frame), out);
+	if (frame->kind == FRAME_NAMED)
+		return locations_mark(locations,
+				      stacks_frame_name(frame->address), out);
 	if (frame->kind != FRAME_ENTRY &&
 	    modules_owner(modules, address, frame->generation) !=
 		    MODULE_PROGRAM)
@@ -206,17 +211,6 @@ static int find_address(struct locations *locations, struct modules *modules,
 	if (err)
 		return err;
 	return MIN(pool_intern(&locations->items, &location, out), 0);
-}
-
-int locations_find(struct locations *locations, struct modules *modules,
-		   const struct stack_frame *frame, uint32_t *out)
-{
-	if (frame->kind == FRAME_TEXT)
-		return locations_mark(locations, stack_frame_text(frame), out);
-	if (frame->kind != FRAME_NAMED)
-		return find_address(locations, modules, frame, out);
-	return locations_mark(locations, stacks_frame_name(frame->address),
-			      out);
 }
 
 int locations_merge(struct locations *locations, const struct locations *from,

@@ -384,33 +384,25 @@ static bool find_fde(struct unwind_file *file, uint64_t vaddr, uint64_t *fde)
 	return true;
 }
 
-static struct known_fde judge_fde(struct unwind_file *file, uint64_t fde)
-{
-	const struct cfi_reader reader = { read_file_bytes, file };
-	struct known_fde known = { .vaddr = fde }, *found;
-	uint32_t number;
-
-	if (pool_find(&file->fdes, &known, &number)) {
-		found = (struct known_fde *)file->fdes.items + number;
-		return *found;
-	}
-	known.verdict = unwind_cfi_check(&reader, fde, &known.range);
-	(void)pool_intern(&file->fdes, &known, &number);
-	return known;
-}
-
 void unwind_file_fde(struct unwind_file *file, uint64_t vaddr,
 		     struct unwind_fde *out)
 {
-	struct known_fde known;
-	uint64_t fde;
+	const struct cfi_reader reader = { read_file_bytes, file };
+	struct known_fde known = { 0 };
+	uint32_t number;
 
 	*out = (struct unwind_fde){ .verdict = CFI_BAD };
-	if (!find_fde(file, vaddr, &fde))
+	if (!find_fde(file, vaddr, &known.vaddr))
 		return;
-	known = judge_fde(file, fde);
+	if (pool_find(&file->fdes, &known, &number)) {
+		known = ((struct known_fde *)file->fdes.items)[number];
+	} else {
+		known.verdict =
+			unwind_cfi_check(&reader, known.vaddr, &known.range);
+		(void)pool_intern(&file->fdes, &known, &number);
+	}
 	if (vaddr >= known.range.start && vaddr < known.range.end)
 		*out = (struct unwind_fde){ .verdict = known.verdict,
-					    .vaddr = fde,
+					    .vaddr = known.vaddr,
 					    .start = known.range.start };
 }
