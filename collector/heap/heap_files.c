@@ -101,31 +101,6 @@ static struct profile_owner profile_owner_of(struct process_heap *heap,
 	return owner;
 }
 
-static int add_heap_rows(struct process_heap *heap, struct row *rows,
-			 size_t count, struct stack_profile *profile)
-{
-	struct stack_values *values = calloc(count + 1, sizeof(*values));
-	int err = values ? 0 : -ENOMEM;
-
-	qsort(rows, count, sizeof(*rows), rows_by_owner);
-	for (size_t first = 0; values && first < count;) {
-		struct profile_owner owner =
-			profile_owner_of(heap, rows[first].owner);
-		size_t n = 0;
-		int one;
-
-		for (size_t i = first;
-		     i < count && rows[i].owner == rows[first].owner; i++)
-			values[n++] = rows[i].values;
-		one = stack_profile_add(profile, &owner, heap->stacks,
-					heap->modules, values, n);
-		err = err ? err : one;
-		first += n;
-	}
-	free(values);
-	return err;
-}
-
 /* The caller frees them. NULL: no memory. */
 static struct row *make_heap_rows(struct process_heap *heap,
 				  enum heap_moment moment, size_t *count)
@@ -159,8 +134,27 @@ int heap_files_add(struct process_heap *heap, enum heap_moment moment,
 {
 	size_t count;
 	struct row *rows = make_heap_rows(heap, moment, &count);
-	int err = rows ? add_heap_rows(heap, rows, count, profile) : -ENOMEM;
+	struct stack_values *values =
+		rows ? calloc(count + 1, sizeof(*values)) : NULL;
+	int err = values ? 0 : -ENOMEM;
 
+	if (values)
+		qsort(rows, count, sizeof(*rows), rows_by_owner);
+	for (size_t first = 0, end; values && first < count; first = end) {
+		struct profile_owner owner =
+			profile_owner_of(heap, rows[first].owner);
+		int one;
+
+		for (end = first; end < count; end++) {
+			if (rows[end].owner != rows[first].owner)
+				break;
+			values[end - first] = rows[end].values;
+		}
+		one = stack_profile_add(profile, &owner, heap->stacks,
+					heap->modules, values, end - first);
+		err = err ? err : one;
+	}
+	free(values);
 	free(rows);
 	return err;
 }

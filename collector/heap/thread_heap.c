@@ -281,8 +281,7 @@ void thread_heap_flush(struct thread *thread)
 		order_flush(thread->heap->feed.stream);
 }
 
-/* No record has the last losses of an ended thread. */
-static void tell_lost_heap_rest(struct thread *thread)
+void thread_heap_finish(struct thread *thread)
 {
 	const struct slot_shm *slot = thread->slot;
 	struct thread_heap *own = thread->heap;
@@ -293,6 +292,13 @@ static void tell_lost_heap_rest(struct thread *thread)
 	/* relaxed: the same */
 	uint32_t paused = atom_load_rlx(&slot->paused_allocs);
 
+	if (own && own->feed.stream) {
+		/* The thread may have a new name. */
+		process_heap_owner(own->heap, thread->entry.tid,
+				   thread->entry.name, thread->uuid);
+		order_close(&own->feed.stream);
+	}
+	/* No record has the last losses. */
 	if (own) {
 		allocs -= MIN(allocs, own->told_allocs);
 		frees -= MIN(frees, own->told_frees);
@@ -302,19 +308,6 @@ static void tell_lost_heap_rest(struct thread *thread)
 	process_heap_dropped(thread->heap->heap, allocs, frees);
 	process_heap_paused(thread->heap->heap, paused);
 	order_close(&thread->heap->feed.stream);
-}
-
-void thread_heap_finish(struct thread *thread)
-{
-	struct thread_heap *own = thread->heap;
-
-	if (own && own->feed.stream) {
-		/* The thread may have a new name. */
-		process_heap_owner(own->heap, thread->entry.tid,
-				   thread->entry.name, thread->uuid);
-		order_close(&own->feed.stream);
-	}
-	tell_lost_heap_rest(thread);
 }
 
 void thread_heap_release(struct thread *thread)
