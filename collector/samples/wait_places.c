@@ -186,25 +186,23 @@ static const struct range *find_place_range(const struct place_map *map,
 		       : NULL;
 }
 
-/* Between addresses of the file and those in nm's output. */
-static uint64_t bias_of(pid_t pid, uint64_t base)
-{
-	uint16_t type = 0;
-
-	if (pid && base < LOW_END)
-		wait_memory_read(pid, base + ELF_TYPE, &type, sizeof(type));
-	return type == ELF_EXECUTABLE ? 0 : base;
-}
-
 static void name_place(const struct place_map *map, const struct range *range,
 		       uint64_t address, char out[WAIT_PLACE_BYTES])
 {
-	if (!range || !range->base)
+	uint64_t base = range ? range->base : 0;
+	uint16_t type = 0;
+
+	if (!base) {
 		snprintf(out, WAIT_PLACE_BYTES, "0x%" PRIx64, address);
-	else
-		snprintf(out, WAIT_PLACE_BYTES, "%s+0x%" PRIx64,
-			 map->names + range->name,
-			 address - bias_of(map->pid, range->base));
+		return;
+	}
+	/* The addresses are those in nm's output. */
+	if (map->pid && base < LOW_END)
+		wait_memory_read(map->pid, base + ELF_TYPE, &type,
+				 sizeof(type));
+	snprintf(out, WAIT_PLACE_BYTES, "%s+0x%" PRIx64,
+		 map->names + range->name,
+		 address - (type == ELF_EXECUTABLE ? 0 : base));
 }
 
 /* Else the one that was not used for longest. */
