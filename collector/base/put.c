@@ -123,23 +123,16 @@ static void put_json_character(const char *text, size_t bytes, FILE *out)
 		put_bytes(text, bytes, out);
 }
 
-/* JSON writes them unchanged. */
-static size_t plain_bytes(const char *text, size_t count)
-{
-	size_t i = 0;
-
-	while (i < count && text[i] >= 0x20 && text[i] < 0x7f &&
-	       text[i] != '"' && text[i] != '\\')
-		i++;
-	return i;
-}
-
 void put_json(const char *text, size_t count, FILE *out)
 {
 	put_char('"', out);
 	while (count) {
-		size_t bytes = plain_bytes(text, count);
+		size_t bytes = 0;
 
+		while (bytes < count && text[bytes] >= 0x20 &&
+		       text[bytes] < 0x7f && text[bytes] != '"' &&
+		       text[bytes] != '\\')
+			bytes++;
 		if (bytes) {
 			put_bytes(text, bytes, out);
 		} else {
