@@ -56,6 +56,13 @@ static int make_path(char out[SOCKET_PATH_BYTES], const char *format, ...)
 	return -ENAMETOOLONG;
 }
 
+const char *socket_path_of_environment(void)
+{
+	const char *path = getenv("PERFREC_SOCKET");
+
+	return path && path[0] ? path : NULL;
+}
+
 int socket_path_copy(const char *path, char out[SOCKET_PATH_BYTES])
 {
 	return make_path(out, "%s", path);

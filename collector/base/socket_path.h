@@ -26,6 +26,10 @@ _Static_assert(sizeof(SOCKET_PATH_ALL) <= sizeof(SOCKET_PATH_CTL), "room");
  * recording. */
 #define SOCKET_PATH_LINK "control"
 
+/* Returns the path in PERFREC_SOCKET, which belongs to the environment; NULL if
+ * it is unset or empty. */
+const char *socket_path_of_environment(void);
+
 /* The next three functions return 0, or -errno after logging one line. */
 
 int socket_path_copy(const char *path, char out[SOCKET_PATH_BYTES]);

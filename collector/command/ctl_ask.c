@@ -35,18 +35,11 @@ static int find_link_of_dir(const char *dir, char out[SOCKET_PATH_BYTES])
 	return -ENOENT;
 }
 
-static const char *socket_of_environment(void)
-{
-	const char *path = getenv("PERFREC_SOCKET");
-
-	return path && path[0] ? path : NULL;
-}
-
 static int find_socket(const struct ctl_request *request,
 		       char out[SOCKET_PATH_BYTES])
 {
-	const char *path =
-		request->socket ? request->socket : socket_of_environment();
+	const char *path = request->socket ? request->socket
+					   : socket_path_of_environment();
 	int err;
 
 	if (request->dir)
@@ -78,7 +71,7 @@ static void say_nobody(const struct ctl_request *request, const char *path,
 		log_err("no perfrec-collect serves '%.*s' (start one: "
 			"perfrec-collect -o DIR)",
 			shown, path);
-	else if (socket_of_environment())
+	else if (socket_path_of_environment())
 		log_err("no perfrec-collect serves '%.*s', which "
 			"PERFREC_SOCKET names (start one there: "
 			"perfrec-collect --socket "

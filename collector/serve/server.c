@@ -411,11 +411,15 @@ static int choose_socket_path(struct server *server,
 			      char path[SOCKET_PATH_BYTES])
 {
 	const struct collect_options *options = server->collector->options;
+	const char *chosen = options->socket;
 	bool all = serves_all(options);
 	int err;
 
-	if (options->socket)
-		return socket_path_copy(options->socket, path);
+	/* perfrec record may itself be recorded by another collector. */
+	if (!chosen && options->control_fd < 0)
+		chosen = socket_path_of_environment();
+	if (chosen)
+		return socket_path_copy(chosen, path);
 	if (options->control_fd < 0)
 		return socket_path_usual(true, path);
 	err = socket_path_private(all, server->folder, path);
