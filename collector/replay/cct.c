@@ -167,11 +167,6 @@ static void table_release(struct cct *cct, struct cct_table *table)
 	free(table->entry);
 }
 
-static uint32_t is_plain(const struct cct_function *function)
-{
-	return function->begin.name_iid && !function->off ? CCT_PLAIN : 0;
-}
-
 /* @parent is NULL for a root. Returns NULL without memory. */
 static struct cct_node *add_node(struct cct *cct, struct cct_node *parent,
 				 struct cct_function *function)
@@ -184,7 +179,10 @@ static struct cct_node *add_node(struct cct *cct, struct cct_node *parent,
 	if (!node)
 		return NULL;
 	*node = (struct cct_node){ .address = function->address,
-				   .stamp = is_plain(function),
+				   .stamp = function->begin.name_iid &&
+							    !function->off
+						    ? CCT_PLAIN
+						    : 0,
 				   .function = function,
 				   .parent = parent,
 				   .last = &g_none,
@@ -234,12 +232,6 @@ struct cct_function *cct_find_function(const struct cct *cct, uint64_t address)
 	return NULL;
 }
 
-/* Returns NULL if the function is new and there is no memory. */
-static struct cct_function *get_function(struct cct *cct, uint64_t address)
-{
-	return cct_find_function(cct, address) ?: add_function(cct, address);
-}
-
 static struct cct_node *find_or_add_node(struct cct *cct,
 					 struct cct_node *parent,
 					 uint64_t address)
@@ -252,7 +244,8 @@ static struct cct_node *find_or_add_node(struct cct *cct,
 	for (; (node = table->entry[i]); i = (i + 1) & table->mask)
 		if (node->address == address && node->parent == parent)
 			return node;
-	function = get_function(cct, address);
+	function =
+		cct_find_function(cct, address) ?: add_function(cct, address);
 	if (!function)
 		return NULL;
 	if (parent != cct->overflow)
@@ -280,17 +273,6 @@ struct cct_node *cct_child_slow(struct cct *cct, struct cct_node *parent,
 	return node;
 }
 
-static void retire_function(struct cct *cct, struct cct_function *function)
-{
-	table_remove(cct, &cct->function_table, function);
-	for (struct cct_node *node = function->nodes; node;
-	     node = node->of_function) {
-		table_remove(cct, &cct->node_table, node);
-		node->address = CCT_RETIRED;
-	}
-	cct->live_count--;
-}
-
 void cct_retire(struct cct *cct, uint64_t start, uint64_t end)
 {
 	struct cct_function **link = &cct->live, *function;
@@ -302,7 +284,13 @@ void cct_retire(struct cct *cct, uint64_t start, uint64_t end)
 			continue;
 		}
 		*link = function->next_live;
-		retire_function(cct, function);
+		table_remove(cct, &cct->function_table, function);
+		for (struct cct_node *node = function->nodes; node;
+		     node = node->of_function) {
+			table_remove(cct, &cct->node_table, node);
+			node->address = CCT_RETIRED;
+		}
+		cct->live_count--;
 	}
 }
 

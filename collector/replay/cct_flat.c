@@ -72,14 +72,6 @@ static int copy_node(struct copy *copy, struct cct_node *node)
 	return 0;
 }
 
-/* Most nodes below overflow were never called. Nodes of open calls have an
- * index. */
-static bool is_unused_node(const struct cct_node *node)
-{
-	return !node->calls && !node->unrecorded && !node->child &&
-	       !node->index && !node->kernel;
-}
-
 /* Depth first without recursion: a stack may be a million deep. */
 static int copy_nodes_below(struct copy *copy, struct cct_node *root)
 {
@@ -96,7 +88,10 @@ static int copy_nodes_below(struct copy *copy, struct cct_node *root)
 				return err;
 			node = node->sibling;
 		}
-		if (!is_unused_node(node))
+		/* Most nodes below overflow were never called. Nodes of
+		 * open calls have an index. */
+		if (node->calls || node->unrecorded || node->child ||
+		    node->index || node->kernel)
 			err = copy_node(copy, node);
 	}
 }
@@ -122,28 +117,6 @@ static void copy_kernel_of(struct cct_flat *out, const struct cct_node *root)
 			return;
 		node = node->sibling;
 	}
-}
-
-static int copy_kernel(struct copy *copy)
-{
-	struct cct_flat *out = copy->out;
-
-	if (!copy->cct->has_kernel)
-		return 0;
-	out->kernel = calloc(out->node_count, sizeof(*out->kernel));
-	out->waits = calloc(out->node_count, sizeof(*out->waits));
-	if (!out->kernel || !out->waits)
-		return -ENOMEM;
-	copy_kernel_of(out, copy->cct->root);
-	copy_kernel_of(out, copy->cct->overflow);
-	return 0;
-}
-
-static void mark_open_nodes(struct replay *replay)
-{
-	for (struct replay_frame *frame = replay->stack + 1;
-	     frame <= replay->top; frame++)
-		frame->node->index = UINT32_MAX;
 }
 
 /* As if they ended at @now_ns; see cct_count(). */
@@ -178,13 +151,23 @@ int cct_flat_copy(struct replay *replay, uint64_t now_ns, struct cct_flat *out)
 	int err = copy_functions(&copy);
 
 	if (!err) {
-		mark_open_nodes(replay);
+		for (struct replay_frame *frame = replay->stack + 1;
+		     frame <= replay->top; frame++)
+			frame->node->index = UINT32_MAX;
 		err = copy_nodes_below(&copy, cct->root);
 	}
 	if (!err)
 		err = copy_nodes_below(&copy, cct->overflow);
-	if (!err)
-		err = copy_kernel(&copy);
+	if (!err && cct->has_kernel) {
+		flat.kernel = calloc(flat.node_count, sizeof(*flat.kernel));
+		flat.waits = calloc(flat.node_count, sizeof(*flat.waits));
+		if (flat.kernel && flat.waits) {
+			copy_kernel_of(&flat, cct->root);
+			copy_kernel_of(&flat, cct->overflow);
+		} else {
+			err = -ENOMEM;
+		}
+	}
 	if (err) {
 		cct_flat_release(&flat);
 		return err;

@@ -80,19 +80,6 @@ static void add_place(struct search *search, size_t exact,
 		(struct place){ exact, node, node->calls };
 }
 
-static void count_open_calls(struct search *search, struct replay *replay)
-{
-	for (struct replay_frame *frame = replay->stack + 1;
-	     frame <= replay->top; frame++) {
-		struct cct_node *node = frame->node;
-
-		if (!replay_is_phantom(frame) && !frame->cut &&
-		    node->index < search->places &&
-		    search->place[node->index].node == node)
-			search->place[node->index].calls++;
-	}
-}
-
 static void search_stack(void *context, struct replay *replay)
 {
 	struct search *search = context;
@@ -111,7 +98,15 @@ static void search_stack(void *context, struct replay *replay)
 		     node = node->of_function)
 			add_place(search, exact, node);
 	}
-	count_open_calls(search, replay);
+	for (struct replay_frame *frame = replay->stack + 1;
+	     frame <= replay->top; frame++) {
+		struct cct_node *node = frame->node;
+
+		if (!replay_is_phantom(frame) && !frame->cut &&
+		    node->index < search->places &&
+		    search->place[node->index].node == node)
+			search->place[node->index].calls++;
+	}
 	for (size_t i = 0; i < search->places; i++)
 		search->place[i].node->index = 0;
 }

@@ -343,14 +343,6 @@ static void make_context(struct fibers *fibers, uint64_t address,
 	point->link = 0;
 }
 
-static void set_context_link(struct fibers *fibers, uint64_t link)
-{
-	struct point *point = point_find(fibers, fibers->made);
-
-	if (point && point->made)
-		point->link = link;
-}
-
 static void switch_fiber(struct fibers *fibers, uint32_t index, uint64_t clock)
 {
 	uint64_t ns = fiber_ns(fibers, clock);
@@ -473,22 +465,11 @@ static void jump_to_point(struct fibers *fibers, uint64_t address,
 				   fiber_ns(fibers, clock), REPLAY_GUESS);
 }
 
-/* Unwinding continues @bytes above the unwinder; 0: unknown. */
-static void land_at_pad(struct fibers *fibers, uint64_t bytes, uint64_t word,
-			uint64_t clock)
-{
-	struct replay *replay = fibers_current(fibers);
-
-	if (bytes)
-		replay_land(replay, word, bytes, fiber_ns(fibers, clock));
-	else
-		replay_unwind_hint(replay, word, fiber_ns(fibers, clock),
-				   REPLAY_EXCEPTION);
-}
-
 static void take_flow(struct fibers *fibers, uint64_t word, uint64_t clock)
 {
 	uint64_t address = record_flow_address(record_payload(word));
+	struct point *point;
+	struct replay *replay;
 
 	switch (record_flow(record_payload(word))) {
 	case FLOW_SETJMP:
@@ -499,13 +480,23 @@ static void take_flow(struct fibers *fibers, uint64_t word, uint64_t clock)
 		jump_to_point(fibers, address, word, clock);
 		break;
 	case FLOW_CATCH:
-		land_at_pad(fibers, address, word, clock);
+		replay = fibers_current(fibers);
+		/* Unwinding continues @bytes above the unwinder; 0: unknown. */
+		if (address)
+			replay_land(replay, word, address,
+				    fiber_ns(fibers, clock));
+		else
+			replay_unwind_hint(replay, word,
+					   fiber_ns(fibers, clock),
+					   REPLAY_EXCEPTION);
 		break;
 	case FLOW_CONTEXT_MAKE:
 		make_context(fibers, address, clock);
 		break;
 	case FLOW_CONTEXT_LINK:
-		set_context_link(fibers, address);
+		point = point_find(fibers, fibers->made);
+		if (point && point->made)
+			point->link = address;
 		break;
 	case FLOW_CONTEXT_SWITCH:
 		switch_to_context(fibers, address, clock);
@@ -574,19 +565,14 @@ static void look_for_unrecorded_return(struct fibers *fibers, uint64_t word,
 
 /* --- the load map -------------------------------------------------------- */
 
-static uint64_t live_functions(const struct fibers *fibers)
+static void retire_range(struct fibers *fibers, struct address_range range)
 {
+	uint64_t cost;
 	uint64_t count = 0;
 
 	for (uint32_t i = 0; i < fibers->count; i++)
 		count += fibers->fiber[i].replay->cct.live_count;
-	return count;
-}
-
-static void retire_range(struct fibers *fibers, struct address_range range)
-{
-	uint64_t cost = live_functions(fibers);
-
+	cost = count;
 	if (cost > fibers->retire_credit) {
 		fibers->skipped_maps++;
 		return;
@@ -597,32 +583,16 @@ static void retire_range(struct fibers *fibers, struct address_range range)
 			   range.end);
 }
 
-static void take_map(struct fibers *fibers, uint64_t generation)
-{
-	struct address_range range[UNLOADED_ROOM];
-	uint32_t known = fibers->fiber[0].replay->cct.generation;
-	size_t count;
-
-	if (generation <= known || generation > UINT32_MAX)
-		return;
-	count = fibers->sink.unloaded(fibers->sink.context, known,
-				      (uint32_t)generation, range,
-				      UNLOADED_ROOM);
-	if (count > UNLOADED_ROOM) {
-		range[0] = (struct address_range){ 0, UINT64_MAX };
-		count = 1;
-	}
-	for (size_t n = 0; n < count; n++)
-		retire_range(fibers, range[n]);
-	for (uint32_t i = 0; i < fibers->count; i++)
-		fibers->fiber[i].replay->cct.generation = (uint32_t)generation;
-}
-
 /* --- records ------------------------------------------------------------- */
 
 static int take_other_record(struct fibers *fibers, uint64_t word,
 			     uint64_t clock)
 {
+	uint64_t generation;
+	struct address_range range[UNLOADED_ROOM];
+	uint32_t known;
+	size_t count;
+
 	if (replay_has_left(fibers_current(fibers)))
 		look_for_unrecorded_return(fibers, word, clock);
 	switch (record_kind(word)) {
@@ -630,7 +600,23 @@ static int take_other_record(struct fibers *fibers, uint64_t word,
 		take_flow(fibers, word, clock);
 		return 0;
 	case RECORD_MAP:
-		take_map(fibers, record_payload(word));
+		generation = record_payload(word);
+		known = fibers->fiber[0].replay->cct.generation;
+		if (generation > known && generation <= UINT32_MAX) {
+			count = fibers->sink.unloaded(
+				fibers->sink.context, known,
+				(uint32_t)generation, range, UNLOADED_ROOM);
+			if (count > UNLOADED_ROOM) {
+				range[0] =
+					(struct address_range){ 0, UINT64_MAX };
+				count = 1;
+			}
+			for (size_t n = 0; n < count; n++)
+				retire_range(fibers, range[n]);
+			for (uint32_t i = 0; i < fibers->count; i++)
+				fibers->fiber[i].replay->cct.generation =
+					(uint32_t)generation;
+		}
 		return 0;
 	case RECORD_FORK:
 		fibers->fork_parent = record_payload(word);

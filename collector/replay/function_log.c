@@ -85,19 +85,6 @@ static uint32_t entry_index(const struct function_log *log, uint64_t function)
 	}
 }
 
-static const struct entry *find_entry(const struct function_log *log,
-				      uint64_t function)
-{
-	const struct entry *entry;
-
-	function &= RECORD_PAYLOAD_MAX;
-	if (!function)
-		return NULL;
-	entry = &log->entry[entry_index(log, function)];
-	/* relaxed: entry_index() has ordered it; entries stay */
-	return atom_load_rlx(&entry->function) ? entry : NULL;
-}
-
 /* --- the writer ---------------------------------------------------------- */
 
 static uint64_t change_ns(struct function_log *log, uint64_t ns)
@@ -298,11 +285,16 @@ static bool look_at_times(const struct entry *entry, uint64_t ns,
 struct function_then function_log_state(const struct function_log *log,
 					uint64_t function, uint64_t ns)
 {
-	const struct entry *entry = find_entry(log, function);
+	const struct entry *entry;
 	struct function_then state = { 0 };
 	uint32_t flags;
 
-	if (!entry)
+	function &= RECORD_PAYLOAD_MAX;
+	if (!function)
+		return state;
+	entry = &log->entry[entry_index(log, function)];
+	/* relaxed: entry_index() has ordered it; entries stay */
+	if (!atom_load_rlx(&entry->function))
 		return state;
 	/* relaxed, both: ordered by the count of changes, which the caller has
 	 * read */

@@ -187,28 +187,6 @@ static bool reserve_chunk(struct histograms *histograms)
 	return true;
 }
 
-static struct entry *add_entry(struct histograms *histograms, uint64_t address,
-			       uint32_t generation)
-{
-	struct entry *entry, **slot;
-
-	if (!reserve_slot(histograms) || !reserve_chunk(histograms))
-		return NULL;
-	entry = &histograms->chunks->entry[histograms->chunks->count++];
-	slot = &histograms->slot[slot_of(histograms, address)];
-	*entry = (struct entry){
-		.histogram = { .budget = histograms->budget },
-		.address = address,
-		.first = generation,
-		.last = generation == histograms->generation ? OPEN
-							     : generation,
-		.next = *slot,
-	};
-	*slot = entry;
-	histograms->count++;
-	return entry;
-}
-
 /* --- generations --------------------------------------------------------- */
 
 static bool is_in_ranges(uint64_t address, const struct address_range *range,
@@ -251,6 +229,7 @@ struct histogram *histograms_find(struct histograms *histograms,
 {
 	struct entry *entry = NULL;
 	int look = LOOK_MAX;
+	struct entry **slot;
 
 	if (generation > histograms->generation)
 		go_on_to(histograms, generation);
@@ -260,7 +239,23 @@ struct histogram *histograms_find(struct histograms *histograms,
 		if (entry->address == address && generation >= entry->first &&
 		    generation <= entry->last)
 			return &entry->histogram;
-	entry = add_entry(histograms, address, generation);
+	if (!reserve_slot(histograms) || !reserve_chunk(histograms)) {
+		entry = NULL;
+	} else {
+		entry = &histograms->chunks->entry[histograms->chunks->count++];
+		slot = &histograms->slot[slot_of(histograms, address)];
+		*entry = (struct entry){
+			.histogram = { .budget = histograms->budget },
+			.address = address,
+			.first = generation,
+			.last = generation == histograms->generation
+					? OPEN
+					: generation,
+			.next = *slot,
+		};
+		*slot = entry;
+		histograms->count++;
+	}
 	return entry ? &entry->histogram : NULL;
 }
 

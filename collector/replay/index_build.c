@@ -149,22 +149,18 @@ static struct index_touch *touch_of(struct index_build *build,
 	return touch;
 }
 
-static void sum_call(struct index_build *build, struct cct_node *node,
-		     uint64_t ns)
-{
-	struct index_touch *touch = touch_of(build, node);
-
-	if (!touch)
-		return;
-	node->longest_ns = MAX(node->longest_ns, (uint32_t)MIN(ns, UINT32_MAX));
-	if (ns >= UINT32_MAX)
-		touch->longest_ns = MAX(touch->longest_ns, ns);
-}
-
 void index_build_call_slow(struct index_build *build, struct cct_node *node,
 			   const struct index_slice_end *end)
 {
-	sum_call(build, node, end->end_ns - end->begin_ns - end->waited_ns);
+	uint64_t ns = end->end_ns - end->begin_ns - end->waited_ns;
+	struct index_touch *touch = touch_of(build, node);
+
+	if (touch) {
+		node->longest_ns =
+			MAX(node->longest_ns, (uint32_t)MIN(ns, UINT32_MAX));
+		if (ns >= UINT32_MAX)
+			touch->longest_ns = MAX(touch->longest_ns, ns);
+	}
 	index_cells_end(&build->cells, end->depth, node, end->begin_ns,
 			end->end_ns);
 }
@@ -222,29 +218,25 @@ static struct index_touch in_chunk(const struct index_build *build, uint32_t at)
 	return in;
 }
 
-static struct index_wait *wait_of(struct index_build *build,
-				  struct cct_node *caller)
+void index_build_wait(struct index_build *build, struct cct_node *caller,
+		      const struct index_slice_end *end)
 {
+	struct index_wait *wait;
+	uint64_t ns = end->end_ns - end->begin_ns;
 	uint32_t at = 0;
 
 	while (at < build->wait_count && build->waits[at].caller != caller)
 		at++;
 	if (at < build->wait_count)
-		return &build->waits[at];
-	if (at == WAITS_MAX || grow_array_from(build->budget, build->waits,
-					       build->wait_room, at + 1))
-		return NULL;
-	build->waits[at] = (struct index_wait){ .caller = caller };
-	build->wait_count++;
-	return &build->waits[at];
-}
-
-void index_build_wait(struct index_build *build, struct cct_node *caller,
-		      const struct index_slice_end *end)
-{
-	struct index_wait *wait = wait_of(build, caller);
-	uint64_t ns = end->end_ns - end->begin_ns;
-
+		wait = &build->waits[at];
+	else if (at == WAITS_MAX || grow_array_from(build->budget, build->waits,
+						    build->wait_room, at + 1)) {
+		wait = NULL;
+	} else {
+		build->waits[at] = (struct index_wait){ .caller = caller };
+		build->wait_count++;
+		wait = &build->waits[at];
+	}
 	index_cells_wait(&build->cells, end->depth, caller, end->begin_ns,
 			 end->end_ns);
 	if (!wait) {
@@ -328,34 +320,6 @@ static uint32_t count_same(const struct index_open *a, uint32_t a_count,
 	return same;
 }
 
-/* Writes a checkpoint with the open slices behind the first @same, and
- * remembers all open slices. */
-static void put_checkpoint(struct index_build *build,
-			   const struct index_now *now, uint32_t same)
-{
-	uint64_t outer_ns = same ? build->listed[same - 1].begin_ns : 0;
-
-	for (uint32_t i = same; i < build->listed_count; i++)
-		node_number(build, build->listed[i].node);
-	put(build, now->last_ns);
-	put(build, build->chunk);
-	put(build, same);
-	put(build, build->listed_count - same);
-	for (uint32_t i = same; i < build->listed_count; i++) {
-		const struct index_open *open = &build->listed[i];
-
-		put(build, 2ULL * open->node->index_number + open->noted);
-		put(build, open->begin_ns - outer_ns);
-		outer_ns = open->begin_ns;
-	}
-	put_item(build, INDEX_CHECKPOINT);
-	SWAP(build->open, build->listed);
-	SWAP(build->open_count, build->listed_count);
-	SWAP(build->open_room, build->listed_room);
-	build->told_spans = now->spans;
-	build->told_bytes = now->trace_bytes;
-}
-
 static int start_chunk(struct index_build *build, const struct index_now *now)
 {
 	if (grow_array_from(build->budget, build->start, build->start_room,
@@ -390,8 +354,30 @@ void index_build_begin(struct index_build *build, const struct index_now *now)
 				  build->listed_count);
 	else if (start_chunk(build, now) < 0)
 		index_build_stop(build);
-	if (!build->stopped)
-		put_checkpoint(build, now, same);
+	if (!build->stopped) {
+		uint64_t outer_ns = same ? build->listed[same - 1].begin_ns : 0;
+
+		for (uint32_t i = same; i < build->listed_count; i++)
+			node_number(build, build->listed[i].node);
+		put(build, now->last_ns);
+		put(build, build->chunk);
+		put(build, same);
+		put(build, build->listed_count - same);
+		for (uint32_t i = same; i < build->listed_count; i++) {
+			const struct index_open *open = &build->listed[i];
+
+			put(build,
+			    2ULL * open->node->index_number + open->noted);
+			put(build, open->begin_ns - outer_ns);
+			outer_ns = open->begin_ns;
+		}
+		put_item(build, INDEX_CHECKPOINT);
+		SWAP(build->open, build->listed);
+		SWAP(build->open_count, build->listed_count);
+		SWAP(build->open_room, build->listed_room);
+		build->told_spans = now->spans;
+		build->told_bytes = now->trace_bytes;
+	}
 }
 
 void index_build_stop(struct index_build *build)
@@ -409,23 +395,6 @@ static void add_time(struct index_build *build, struct cct_node *node,
 
 	if (touch)
 		touch->total_ns -= build->apart ? -ns : ns;
-}
-
-/* Turns the time of ended calls into the time within the chunk. */
-static void clip_times(struct index_build *build, const struct index_now *now)
-{
-	uint32_t same = count_same(build->start, build->start_count,
-				   build->listed, build->listed_count);
-	uint64_t start_ns = build->start_ns;
-
-	for (uint32_t i = 0; i < same; i++)
-		add_time(build, build->start[i].node, now->last_ns - start_ns);
-	for (uint32_t i = same; i < build->start_count; i++)
-		add_time(build, build->start[i].node,
-			 build->start[i].begin_ns - start_ns);
-	for (uint32_t i = same; i < build->listed_count; i++)
-		add_time(build, build->listed[i].node,
-			 now->last_ns - build->listed[i].begin_ns);
 }
 
 /* Returns true if a slice is not below its caller in the tree, for want of
@@ -480,13 +449,23 @@ static void put_row(struct index_build *build, uint32_t number, uint64_t calls,
 	build->row_before = number;
 }
 
-/* Keeps only touched nodes with calls or time in this chunk. Returns the number
- * of rows, with waits. */
-static uint64_t make_rows(struct index_build *build)
+static void put_chunk(struct index_build *build, const struct index_now *now)
 {
-	uint32_t kept = 0;
 	uint64_t rows;
+	uint32_t same = count_same(build->start, build->start_count,
+				   build->listed, build->listed_count);
+	uint64_t start_ns = build->start_ns;
+	uint32_t kept;
 
+	for (uint32_t i = 0; i < same; i++)
+		add_time(build, build->start[i].node, now->last_ns - start_ns);
+	for (uint32_t i = same; i < build->start_count; i++)
+		add_time(build, build->start[i].node,
+			 build->start[i].begin_ns - start_ns);
+	for (uint32_t i = same; i < build->listed_count; i++)
+		add_time(build, build->listed[i].node,
+			 now->last_ns - build->listed[i].begin_ns);
+	kept = 0;
 	for (uint32_t i = 0; i < build->touch_count; i++) {
 		const struct index_touch in = in_chunk(build, i);
 
@@ -500,11 +479,14 @@ static uint64_t make_rows(struct index_build *build)
 	rows = kept;
 	for (uint32_t i = 0; i < build->wait_count; i++)
 		rows += number_wait(build, &build->waits[i]);
-	return rows;
-}
-
-static void put_rows(struct index_build *build)
-{
+	put(build, build->chunk);
+	put(build, is_rough(build, now) ? INDEX_CHUNK_ROUGH : 0);
+	put(build, build->start_ns);
+	put(build, now->last_ns);
+	put(build, now->spans - build->start_spans);
+	put(build, build->lost);
+	put(build, build->paused);
+	put(build, rows);
 	build->row_before = 0;
 	for (uint32_t i = 0; i < build->touch_count; i++) {
 		const struct index_touch *in = &build->touched[i];
@@ -522,23 +504,6 @@ static void put_rows(struct index_build *build)
 				wait->total_ns, wait->longest_ns);
 		wait->calls = wait->total_ns = wait->longest_ns = 0;
 	}
-}
-
-static void put_chunk(struct index_build *build, const struct index_now *now)
-{
-	uint64_t rows;
-
-	clip_times(build, now);
-	rows = make_rows(build);
-	put(build, build->chunk);
-	put(build, is_rough(build, now) ? INDEX_CHUNK_ROUGH : 0);
-	put(build, build->start_ns);
-	put(build, now->last_ns);
-	put(build, now->spans - build->start_spans);
-	put(build, build->lost);
-	put(build, build->paused);
-	put(build, rows);
-	put_rows(build);
 	put_item(build, INDEX_CHUNK);
 	build->overflowed = now->overflowed;
 	build->lost = build->paused = 0;
@@ -556,21 +521,6 @@ static uint32_t wait_number(const struct index_build *build,
 	return 0;
 }
 
-static void number_cells(struct index_build *build,
-			 struct index_cell_block *block)
-{
-	struct index_cell_list *list = &block->list;
-
-	for (uint32_t i = 0; i < list->count; i++) {
-		struct index_cell *cell = &list->cells[i];
-
-		if (cell->number || !cell->node)
-			continue;
-		cell->number = cell->wait ? wait_number(build, cell->node)
-					  : node_number(build, cell->node);
-	}
-}
-
 static void put_levels(struct index_build *build, bool last)
 {
 	struct index_cells *cells = &build->cells;
@@ -583,7 +533,15 @@ static void put_levels(struct index_build *build, bool last)
 			break;
 		if (!block)
 			continue;
-		number_cells(build, block);
+		for (uint32_t i = 0; i < block->list.count; i++) {
+			struct index_cell *cell = &block->list.cells[i];
+
+			if (cell->number || !cell->node)
+				continue;
+			cell->number = cell->wait
+					       ? wait_number(build, cell->node)
+					       : node_number(build, cell->node);
+		}
 		index_cells_put(cells, level, &build->payload);
 		put_item(build, INDEX_CELLS);
 	}

@@ -97,11 +97,6 @@ static struct index_value *value_of(struct index_values *values, uint64_t track,
 	return value;
 }
 
-static const uint8_t *fields_of(const struct index_value *value)
-{
-	return value->bytes > NEAR_BYTES ? value->far : value->near;
-}
-
 static bool keep(struct index_values *values, struct index_value *value,
 		 uint64_t ns, const uint8_t *fields, size_t count)
 {
@@ -138,24 +133,6 @@ static void take_fields(struct index_values *values, struct index_value *value,
 	values->payload = kept;
 }
 
-static void take_value(struct index_values *values, uint64_t ns,
-		       const struct encode_event *event, uint64_t track,
-		       struct bytes *items)
-{
-	size_t most = encode_event_bytes(event), count;
-	uint8_t *fields = bytes_add(&values->payload, most);
-
-	if (!fields) {
-		items->failed = true;
-		return;
-	}
-	count = encode_fields(fields, event);
-	values->taken_bytes += count + PACKET_BYTES;
-	take_fields(values, value_of(values, track, event), ns, fields, count,
-		    items);
-	bytes_clear(&values->payload);
-}
-
 void index_values_take(struct index_values *values, uint64_t ns,
 		       const struct encode_event *event, uint64_t track,
 		       struct bytes *items)
@@ -165,8 +142,20 @@ void index_values_take(struct index_values *values, uint64_t ns,
 			values->first_ns = ns;
 		values->last_ns = MAX(values->last_ns, ns);
 	}
-	if (event->type == TYPE_COUNTER || event->type == TYPE_STATE)
-		take_value(values, ns, event, track, items);
+	if (event->type == TYPE_COUNTER || event->type == TYPE_STATE) {
+		size_t most = encode_event_bytes(event), count;
+		uint8_t *fields = bytes_add(&values->payload, most);
+
+		if (!fields) {
+			items->failed = true;
+			return;
+		}
+		count = encode_fields(fields, event);
+		values->taken_bytes += count + PACKET_BYTES;
+		take_fields(values, value_of(values, track, event), ns, fields,
+			    count, items);
+		bytes_clear(&values->payload);
+	}
 }
 
 static void put_untold(struct index_values *values, struct index_untold *untold,
@@ -178,7 +167,9 @@ static void put_untold(struct index_values *values, struct index_untold *untold,
 		struct index_value *value = &all[untold->numbers[i]];
 
 		if (value->bytes)
-			put_value(values, value->ns, fields_of(value),
+			put_value(values, value->ns,
+				  value->bytes > NEAR_BYTES ? value->far
+							    : value->near,
 				  value->bytes, items);
 		value->untold = false;
 	}

@@ -23,31 +23,6 @@ static struct cct_kernel *open_node(struct off_times *off,
 	return kernel;
 }
 
-/* Counts a finished wait of @ns for @kernel. @told: the event with its object,
- * or NULL. Object and call are chosen by majority vote (Boyer-Moore). */
-static void note_wait(struct cct_kernel *kernel, uint64_t ns,
-		      const struct kernel_event *told)
-{
-	struct kernel_waits *waits =
-		&kernel->waits[ns < CPU_LONG_NS ? KERNEL_WAITS_SHORT
-						: KERNEL_WAITS_LONG];
-	const char *object;
-
-	if (!told) {
-		waits->unread++;
-		waits->unread_ns += ns;
-		return;
-	}
-	object = (const char *)(uintptr_t)told->value;
-	if (!waits->object_votes)
-		waits->object = object;
-	if (!waits->call_votes)
-		waits->call = told->call;
-	waits->object_votes += waits->object == object ? 1 : -1u;
-	waits->call_votes += waits->call == told->call ? 1 : -1u;
-	waits->read++;
-}
-
 /* Adds @step to the node at @place. @told: the event that ended @step if the
  * wait's object was read, else NULL. */
 static void add_off_step(struct off_times *off, const struct sched_step *step,
@@ -68,8 +43,29 @@ static void add_off_step(struct off_times *off, const struct sched_step *step,
 		kernel->counts.waits += step->whole;
 		kernel->counts.told_waits += told != NULL;
 		kernel->counts.told_ns += told ? step->ns : 0;
-		if (step->whole)
-			note_wait(kernel, step->ns, told);
+		if (step->whole) {
+			struct kernel_waits *waits =
+				&kernel->waits[step->ns < CPU_LONG_NS
+						       ? KERNEL_WAITS_SHORT
+						       : KERNEL_WAITS_LONG];
+			const char *object;
+
+			if (!told) {
+				waits->unread++;
+				waits->unread_ns += step->ns;
+			} else {
+				object = (const char *)(uintptr_t)told->value;
+				if (!waits->object_votes)
+					waits->object = object;
+				if (!waits->call_votes)
+					waits->call = told->call;
+				waits->object_votes +=
+					waits->object == object ? 1 : -1u;
+				waits->call_votes +=
+					waits->call == told->call ? 1 : -1u;
+				waits->read++;
+			}
+		}
 	} else if (step->state == SCHED_PREEMPTED) {
 		kernel->open_preempted_ns += step->ns;
 		/* The first run on a CPU also costs a switch. */
@@ -221,27 +217,6 @@ static void sum_open(const struct off_times *off, uint64_t *blocked_ns,
 	}
 }
 
-/* Moves the fraction @excess / @all of each preempted stretch to the blocked
- * time: the kernel counts less time in run queues. Returns the moved time,
- * rounded down. */
-static uint64_t scale_preempted(struct off_times *off, uint64_t excess,
-				uint64_t all)
-{
-	uint64_t scaled = 0;
-
-	for (struct cct_kernel *one = off->open; one; one = one->next_open) {
-		double part = (double)one->open_preempted_ns *
-			      ((double)excess / (double)all);
-		uint64_t ns = MIN((uint64_t)part, one->open_preempted_ns);
-
-		one->open_preempted_ns -= ns;
-		one->open_blocked_ns += ns;
-		one->counts.spread_ns += ns;
-		scaled += ns;
-	}
-	return scaled;
-}
-
 static void close_open(struct off_times *off)
 {
 	struct cct_kernel *next;
@@ -312,7 +287,20 @@ static struct leftover split_rest(struct off_times *off, struct off_sums *rest,
 		wanted -= MIN(wanted, rest->unknown_ns);
 		wake = share_out(off->open, wanted, true);
 	} else {
-		scaled = scale_preempted(off, preempted - delay_ns, preempted);
+		scaled = 0;
+		for (struct cct_kernel *one = off->open; one;
+		     one = one->next_open) {
+			double part = (double)one->open_preempted_ns *
+				      ((double)(preempted - delay_ns) /
+				       (double)preempted);
+			uint64_t ns =
+				MIN((uint64_t)part, one->open_preempted_ns);
+
+			one->open_preempted_ns -= ns;
+			one->open_blocked_ns += ns;
+			one->counts.spread_ns += ns;
+			scaled += ns;
+		}
 	}
 	rest->on_ns += charge - rest->stolen_ns;
 	sum_open(off, &blocked, &preempted);

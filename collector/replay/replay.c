@@ -135,13 +135,6 @@ static struct index_now index_now(const struct replay *replay)
 	};
 }
 
-static void index_begin_block(struct replay *replay)
-{
-	const struct index_now now = index_now(replay);
-
-	index_build_begin(replay->index, &now);
-}
-
 static void index_end_block(struct replay *replay, struct trace_block *block)
 {
 	const struct index_now now = index_now(replay);
@@ -154,15 +147,6 @@ static void index_end_block(struct replay *replay, struct trace_block *block)
 		index_build_stop(replay->index);
 	if (block->index)
 		memcpy(block->index, items, bytes);
-}
-
-static bool is_restart_due(const struct replay *replay)
-{
-	const struct replay_restart *restart = &replay->restart;
-
-	return replay->sink.restart_ns &&
-	       (!restart->begun || restart->bytes >= RESTART_BYTES ||
-		replay->now_ns - restart->ns >= replay->sink.restart_ns);
 }
 
 static void write_restart(struct replay *replay)
@@ -214,10 +198,15 @@ static void output_take(struct replay *replay)
 	}
 	replay->encoder.out = replay->output.start;
 	replay->output.first_ns = replay->encoder.last_ns;
-	if (is_restart_due(replay))
+	if (replay->sink.restart_ns &&
+	    (!replay->restart.begun || replay->restart.bytes >= RESTART_BYTES ||
+	     replay->now_ns - replay->restart.ns >= replay->sink.restart_ns))
 		write_restart(replay);
-	if (replay->index)
-		index_begin_block(replay);
+	if (replay->index) {
+		const struct index_now now = index_now(replay);
+
+		index_build_begin(replay->index, &now);
+	}
 }
 
 static void output_give(struct replay *replay)
@@ -286,23 +275,6 @@ static void output_reserve(struct replay *replay, size_t bytes)
 		output_take(replay);
 }
 
-/* Makes room for an event that may not fit into the stage. Returns true if the
- * output must be flushed after it. */
-static bool output_large(struct replay *replay, size_t bytes)
-{
-	struct replay_stage *stage = replay->stage;
-
-	if (!stage || bytes <= STAGE_BYTES) {
-		output_reserve(replay, bytes);
-		return false;
-	}
-	output_give(replay);
-	replay->stage = NULL;
-	output_take(replay);
-	replay->stage = stage;
-	return true;
-}
-
 /* --- pending begins ------------------------------------------------------ */
 
 void replay_write_pending(struct replay *replay, uint64_t until_ns)
@@ -329,14 +301,6 @@ void replay_write_old(struct replay *replay, uint64_t ns)
 {
 	if (replay->pending && ns >= replay->min_ns)
 		replay_write_pending(replay, ns - replay->min_ns);
-}
-
-static void add_pending(struct replay *replay)
-{
-	uint32_t depth = (uint32_t)(replay->top - replay->stack);
-
-	replay->pending_from = MIN(replay->pending_from, depth);
-	replay->pending++;
 }
 
 /* Must come before any event other than a BEGIN or END of a call, because
@@ -371,9 +335,22 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 {
 	struct replay_output *output = &replay->output;
 	bool flush;
+	size_t bytes;
+	struct replay_stage *stage;
 
 	write_all_pending(replay);
-	flush = output_large(replay, encode_event_bytes(event));
+	bytes = encode_event_bytes(event);
+	stage = replay->stage;
+	if (!stage || bytes <= STAGE_BYTES) {
+		output_reserve(replay, bytes);
+		flush = false;
+	} else {
+		output_give(replay);
+		replay->stage = NULL;
+		output_take(replay);
+		replay->stage = stage;
+		flush = true;
+	}
 	encode_event(&replay->encoder, ns, event);
 	output->packets = true;
 	if (replay->index && event->interned_bytes)
@@ -416,21 +393,6 @@ static uint8_t *put_text(uint8_t *out, enum trace_tag tag, const char *text)
 	return out + bytes;
 }
 
-/* Writes ENCODE_KEY_REPAIRED, the key of marks, as InternedData. Returns its
- * bytes, at most MARK_BYTES. */
-static size_t put_mark_key(uint8_t *out)
-{
-	uint8_t *end;
-
-	out[0] = TAG_INTERNED_DATA_DEBUG_ANNOTATION_NAMES;
-	out[2] = TAG_DEBUG_ANNOTATION_NAME_IID;
-	out[3] = ENCODE_KEY_REPAIRED;
-	end = put_text(out + 4, TAG_DEBUG_ANNOTATION_NAME_NAME,
-		       "perfrec.repaired");
-	out[1] = (uint8_t)(end - out - 2);
-	return (size_t)(end - out);
-}
-
 static size_t put_mark(uint8_t *out, enum replay_cause cause)
 {
 	static const char *const text[] = {
@@ -458,8 +420,16 @@ static void write_repair(struct replay *replay, uint64_t ns, uint64_t waited_ns,
 				      .field_bytes = put_mark(mark, cause) };
 
 	if (!replay->has_mark_key) {
+		uint8_t *end;
+
 		event.interned = key;
-		event.interned_bytes = put_mark_key(key);
+		key[0] = TAG_INTERNED_DATA_DEBUG_ANNOTATION_NAMES;
+		key[2] = TAG_DEBUG_ANNOTATION_NAME_IID;
+		key[3] = ENCODE_KEY_REPAIRED;
+		end = put_text(key + 4, TAG_DEBUG_ANNOTATION_NAME_NAME,
+			       "perfrec.repaired");
+		key[1] = (uint8_t)(end - key - 2);
+		event.interned_bytes = (size_t)(end - key);
 		replay->has_mark_key = true;
 	}
 	write_encoded(replay, ns, &event);
@@ -613,18 +583,6 @@ static bool is_too_deep(const struct replay *replay)
 					replay->limit;
 }
 
-/* Call it before the call is counted. @written: it is in the trace. */
-static void index_call(struct replay *replay, struct cct_node *node,
-		       bool written, struct index_slice_end *end)
-{
-	end->depth = replay->written;
-	if (written)
-		index_build_slice(replay->index, node, end);
-	else
-		index_build_skip(replay->index, node,
-				 end->end_ns - end->begin_ns);
-}
-
 static void pop_frame(struct replay *replay, uint64_t ns,
 		      enum replay_cause cause)
 {
@@ -644,8 +602,16 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 	}
 	/* First, so that a block which ends here ends before the call. */
 	written = frame->written && end_slice(replay, &end, cause);
-	if (replay->index)
-		index_call(replay, frame->node, written, &end);
+	if (replay->index) {
+		struct cct_node *node = frame->node;
+
+		end.depth = replay->written;
+		if (written)
+			index_build_slice(replay->index, node, &end);
+		else
+			index_build_skip(replay->index, node,
+					 end.end_ns - end.begin_ns);
+	}
 	replay_count_call(frame, replay->cells, ns, took_ns);
 	replay_tell_slow(replay, frame, ns, took_ns);
 	frame->node->dropped += cause != REPLAY_ENDED;
@@ -673,13 +639,6 @@ static void pop_frames_above(struct replay *replay, struct replay_frame *frame,
 {
 	while (replay->top > frame)
 		drop_frame(replay, ns, cause);
-}
-
-static void search_earn(struct replay *replay, size_t records)
-{
-	replay->search_credit =
-		MIN(replay->search_credit + SEARCH_CREDIT_PER_RECORD * records,
-		    SEARCH_CREDIT_MAX);
 }
 
 /* The caller pays with search_pay() for a search in vain. */
@@ -747,29 +706,23 @@ static bool is_entry_frame(const struct replay *replay,
 	return frame->node->function->entry_build;
 }
 
-/* Returns the calls of @function so far, which no thunk has counted. */
-static uint64_t calls_begun(struct replay *replay,
-			    const struct cct_function *function)
-{
-	struct replay_frame *frame = replay->top;
-	struct replay_frame *stop = frame - search_range(replay, frame);
-	uint64_t calls = 0;
-
-	for (; frame > stop; frame--)
-		calls += !is_frame_withheld(frame) &&
-			 frame->node->function == function;
-	search_pay(replay, (size_t)(replay->top - frame));
-	for (const struct cct_node *node = function->nodes; node;
-	     node = node->of_function)
-		calls += node->calls;
-	return calls;
-}
-
 static void set_state(struct replay *replay, struct cct_function *function,
 		      const struct function_then *state)
 {
-	if (function->asked && state->connected && !function->connected)
-		function->calls_before = calls_begun(replay, function);
+	if (function->asked && state->connected && !function->connected) {
+		struct replay_frame *frame = replay->top;
+		struct replay_frame *stop = frame - search_range(replay, frame);
+		uint64_t calls = 0;
+
+		for (; frame > stop; frame--)
+			calls += !is_frame_withheld(frame) &&
+				 frame->node->function == function;
+		search_pay(replay, (size_t)(replay->top - frame));
+		for (const struct cct_node *node = function->nodes; node;
+		     node = node->of_function)
+			calls += node->calls;
+		function->calls_before = calls;
+	}
 	function->asked = true;
 	function->connected = state->connected;
 	function->entry_build = state->entry_build;
@@ -793,32 +746,6 @@ static void ask_state(struct replay *replay, struct cct_function *function,
 	set_state(replay, function, &state);
 }
 
-/* Applies @change to @function. The log itself knows only the last changes of a
- * function. */
-static void follow_change(struct replay *replay, struct cct_function *function,
-			  const struct function_change *change)
-{
-	struct function_then state = {
-		.connected = change->kind != FUNCTION_LOG_UNLOADED,
-		.entry_build = function->entry_build,
-		.off = change->kind == FUNCTION_LOG_OFF ||
-		       (function->off &&
-			change->kind == FUNCTION_LOG_CONNECTED),
-		.off_ns = change->kind == FUNCTION_LOG_OFF ? change->ns
-							   : function->off_ns,
-		.connect_ns = change->kind == FUNCTION_LOG_CONNECTED
-				      ? change->ns
-				      : function->connect_ns,
-	};
-
-	if (change->kind == FUNCTION_LOG_CONNECTED)
-		state.entry_build =
-			function_log_state(replay->log, function->address,
-					   change->ns)
-				.entry_build;
-	set_state(replay, function, &state);
-}
-
 /* Also true for a frame that began while the function was off, because the log
  * was late. */
 static bool has_gone_off(const struct replay *replay,
@@ -833,17 +760,6 @@ static bool has_gone_off(const struct replay *replay,
 	}
 	function = frame->node->function;
 	return function->off || function->off_ns > frame->begin_ns;
-}
-
-static void detach_frames(struct replay *replay, uint64_t ns)
-{
-	struct replay_frame *frame = replay->top;
-	struct replay_frame *stop = frame - search_range(replay, frame);
-
-	for (; frame > stop; frame--)
-		if (has_gone_off(replay, frame, ns))
-			frame->same = REPLAY_DETACHED;
-	search_pay(replay, (size_t)(replay->top - frame));
 }
 
 /* For a replay that was away so long that the log lost changes. Asks for all
@@ -881,11 +797,41 @@ static uint64_t follow_log(struct replay *replay, uint64_t ns)
 		replay->log_done++;
 		off |= change.kind == FUNCTION_LOG_OFF;
 		function = cct_find_function(&replay->cct, change.function);
-		if (function && function->asked)
-			follow_change(replay, function, &change);
+		if (function && function->asked) {
+			struct function_then state = {
+				.connected =
+					change.kind != FUNCTION_LOG_UNLOADED,
+				.entry_build = function->entry_build,
+				.off = change.kind == FUNCTION_LOG_OFF ||
+				       (function->off &&
+					change.kind == FUNCTION_LOG_CONNECTED),
+				.off_ns = change.kind == FUNCTION_LOG_OFF
+						  ? change.ns
+						  : function->off_ns,
+				.connect_ns =
+					change.kind == FUNCTION_LOG_CONNECTED
+						? change.ns
+						: function->connect_ns,
+			};
+
+			if (change.kind == FUNCTION_LOG_CONNECTED)
+				state.entry_build =
+					function_log_state(replay->log,
+							   function->address,
+							   change.ns)
+						.entry_build;
+			set_state(replay, function, &state);
+		}
 	}
-	if (off)
-		detach_frames(replay, ns);
+	if (off) {
+		struct replay_frame *frame = replay->top;
+		struct replay_frame *stop = frame - search_range(replay, frame);
+
+		for (; frame > stop; frame--)
+			if (has_gone_off(replay, frame, ns))
+				frame->same = REPLAY_DETACHED;
+		search_pay(replay, (size_t)(replay->top - frame));
+	}
 	return due_ns;
 }
 
@@ -1064,29 +1010,6 @@ static uint32_t count_same_sp(const struct replay_frame *below, uint64_t word)
 	return below->same + 1;
 }
 
-static void count_late(struct replay *replay, struct cct_function *function)
-{
-	replay->counts.late_begins++;
-	if (function->off_ns == function->connect_ns)
-		function->calls_before++;
-	else
-		function->late_calls++;
-}
-
-static void push_deep_span(struct replay *replay, uint64_t word, uint64_t ns)
-{
-	struct replay_frame *below = replay->top;
-
-	*++replay->top = (struct replay_frame){
-		.word = word,
-		.begin_ns = ns,
-		.waited_ns = replay->counts.wait_ns,
-		.node = below->node,
-		.same = count_same_sp(below, word),
-		.cut = true,
-	};
-}
-
 static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	struct cct_node *node = cct_child(&replay->cct, replay->top->node,
@@ -1107,7 +1030,12 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 			return;
 		}
 		if (node->function->off) {
-			count_late(replay, node->function);
+			replay->counts.late_begins++;
+			if (node->function->off_ns ==
+			    node->function->connect_ns)
+				node->function->calls_before++;
+			else
+				node->function->late_calls++;
 			push_phantom(replay, word, ns);
 			replay->top->same = REPLAY_DETACHED;
 			return;
@@ -1138,7 +1066,10 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 		return;
 	}
 	if (replay->min_ns) {
-		add_pending(replay);
+		uint32_t depth = (uint32_t)(replay->top - replay->stack);
+
+		replay->pending_from = MIN(replay->pending_from, depth);
+		replay->pending++;
 		return;
 	}
 	output_reserve(replay, ENCODE_EVENT_BYTES);
@@ -1147,68 +1078,60 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 	replay->counts.events++;
 }
 
-/* Returns the word of stack[0]: any call after @word is deeper. */
-static uint64_t outermost_word(uint64_t word)
-{
-	return ((word & RECORD_SP_MASK) + 0x1000) & RECORD_SP_MASK;
-}
-
-/* Ends frames that a longjmp has left behind, as the next begin shows. */
-static void repair_before_begin(struct replay *replay, uint64_t word,
-				uint64_t ns)
-{
-	struct replay_frame *top = replay->top, *dead = NULL;
-	int depth = replay_sp_below(top->word, word);
-
-	if (depth < 0) {
-		dead = find_exact_frame(replay, top, word)
-			       ?: find_entry_frame(replay, word);
-	} else if (depth == 0 && top->same >= SAME_FRAMES_MAX) {
-		for (dead = top - top->same; dead < top; dead++)
-			if (same_function(dead->word, word))
-				break;
-	}
-	if (dead && !replay_is_phantom(dead))
-		pop_frames_above(replay, dead - 1, ns, REPLAY_GUESS);
-}
-
-static void count_folded(struct replay *replay, struct cct_node *caller,
-			 uint64_t word)
-{
-	struct cct_node *node =
-		cct_child(&replay->cct, caller, record_payload(word));
-
-	if (replay->index)
-		index_build_skip(replay->index, node, 0);
-	cct_count(node, caller, 0);
-}
-
 static void take_begin(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	/* Beyond the deepest frame, the place of a BEGIN is unknown. */
 	if (!replay->over)
 		drop_detached_frames(replay, word, ns);
-	if (!is_stack_empty(replay) && !replay->over)
-		repair_before_begin(replay, word, ns);
+	/* Ends frames that a longjmp has left behind, as this begin shows. */
+	if (!is_stack_empty(replay) && !replay->over) {
+		struct replay_frame *top = replay->top, *dead = NULL;
+		int depth = replay_sp_below(top->word, word);
+
+		if (depth < 0) {
+			dead = find_exact_frame(replay, top, word)
+				       ?: find_entry_frame(replay, word);
+		} else if (depth == 0 && top->same >= SAME_FRAMES_MAX) {
+			for (dead = top - top->same; dead < top; dead++)
+				if (same_function(dead->word, word))
+					break;
+		}
+		if (dead && !replay_is_phantom(dead))
+			pop_frames_above(replay, dead - 1, ns, REPLAY_GUESS);
+	}
 	if (is_stack_empty(replay))
-		replay->top->word = outermost_word(word);
+		replay->top->word =
+			((word & RECORD_SP_MASK) + 0x1000) & RECORD_SP_MASK;
 	if (!replay->outer_word)
 		replay->outer_word = word;
 	if (replay->top + 1 == stack_end(replay) && !stack_grow(replay)) {
 		struct cct_node *caller = replay->top->node;
 		bool cut = is_too_deep(replay);
+		struct cct_node *node;
 
 		replay->over++;
 		if (cut)
 			return;
 		replay->counts.spans++;
 		replay->counts.folded_spans++;
-		count_folded(replay, caller, word);
+		node = cct_child(&replay->cct, caller, record_payload(word));
+		if (replay->index)
+			index_build_skip(replay->index, node, 0);
+		cct_count(node, caller, 0);
 		return;
 	}
-	if (is_too_deep(replay))
-		push_deep_span(replay, word, ns);
-	else
+	if (is_too_deep(replay)) {
+		struct replay_frame *below = replay->top;
+
+		*++replay->top = (struct replay_frame){
+			.word = word,
+			.begin_ns = ns,
+			.waited_ns = replay->counts.wait_ns,
+			.node = below->node,
+			.same = count_same_sp(below, word),
+			.cut = true,
+		};
+	} else
 		push_span(replay, word, ns);
 }
 
@@ -1223,15 +1146,6 @@ static void take_phantom(struct replay *replay, uint64_t word, uint64_t ns)
 	push_phantom(replay, word, ns);
 	if (state_of(replay, word).off)
 		replay->top->same = REPLAY_DETACHED;
-}
-
-static void take_paused_begin(struct replay *replay, uint64_t word, uint64_t ns)
-{
-	bool counts = !is_too_deep(replay);
-
-	replay->counts.paused_spans += counts;
-	replay->untold_paused += counts;
-	take_phantom(replay, word, ns);
 }
 
 /* The END @word has the function of @top, but another hint. Returns the frame
@@ -1290,16 +1204,6 @@ static struct replay_frame *find_end_below(struct replay *replay, uint64_t word)
 	return is_detached(frame) && !is_detached(replay->top) ? NULL : frame;
 }
 
-static void count_lone_end(struct replay *replay, uint64_t word)
-{
-	if (replay->inherits && is_stack_empty(replay))
-		return;
-	if (state_of(replay, word).connected)
-		replay->counts.off_ends++;
-	else
-		replay->counts.orphan_ends++;
-}
-
 /* Returns the innermost frame that is not detached, because detached frames may
  * be over; or a detached frame of the function of @word. */
 static struct replay_frame *top_live_frame(const struct replay *replay,
@@ -1328,7 +1232,12 @@ static void take_end(struct replay *replay, uint64_t word, uint64_t ns)
 	else if ((frame->word ^ word) & RECORD_SP_MASK)
 		frame = find_shifted_end(replay, frame, word);
 	if (!frame) {
-		count_lone_end(replay, word);
+		if (!replay->inherits || !is_stack_empty(replay)) {
+			if (state_of(replay, word).connected)
+				replay->counts.off_ends++;
+			else
+				replay->counts.orphan_ends++;
+		}
 		return;
 	}
 	pop_frames_above(replay, frame, ns, REPLAY_GUESS);
@@ -1404,43 +1313,24 @@ uint64_t replay_ns(struct replay *replay, uint64_t clock, uint64_t now_ns)
 
 /* --- every record -------------------------------------------------------- */
 
-static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
-{
-	struct out_event event = { .type = OUT_BEGIN, .name = INDEX_WAIT_NAME };
-	struct index_slice_end end;
-
-	/* No open call ends before the wait. */
-	end_ns = not_before_last(replay, MAX(ns, end_ns));
-	replay->counts.waits++;
-	replay->counts.wait_ns += end_ns - ns;
-	replay->top->node->wait_ns += end_ns - ns;
-	if (replay->written + replay->pending == REPLAY_SLICES_MAX)
-		return;
-	write_all_pending(replay);
-	/* Both in one block, because no stack has this slice. */
-	output_reserve(replay, 2 * PACKET_BYTES);
-	write_event(replay, ns, &event);
-	replay->written++;
-	write_end(replay, end_ns, 0, REPLAY_ENDED);
-	if (replay->index) {
-		end = (struct index_slice_end){ .depth = replay->written,
-						.begin_ns = ns,
-						.end_ns = end_ns };
-		index_build_wait(replay->index, replay->top->node, &end);
-	}
-}
-
 static int take_record(struct replay *replay, uint64_t word, uint64_t clock)
 {
 	uint64_t ns = not_before_last(replay, clock_to_ns(replay, clock));
+	uint64_t end_ns;
+	struct out_event event = { .type = OUT_BEGIN, .name = INDEX_WAIT_NAME };
+	struct index_slice_end end;
 
 	if (replay->untold_paused && !replay->paused)
 		write_pause(replay);
 	switch (record_kind(word)) {
 	case RECORD_BEGIN:
-		if (replay->paused)
-			take_paused_begin(replay, word, ns);
-		else
+		if (replay->paused) {
+			bool counts = !is_too_deep(replay);
+
+			replay->counts.paused_spans += counts;
+			replay->untold_paused += counts;
+			take_phantom(replay, word, ns);
+		} else
 			take_begin(replay, word, ns);
 		return 0;
 	case RECORD_END:
@@ -1456,8 +1346,30 @@ static int take_record(struct replay *replay, uint64_t word, uint64_t clock)
 		truncate_open_spans(replay, record_payload(word), ns);
 		return 0;
 	case RECORD_WAIT:
-		write_wait(replay, ns,
-			   clock_to_ns(replay, clock + record_payload(word)));
+		end_ns = clock_to_ns(replay, clock + record_payload(word));
+		/* No open call ends before the wait. */
+		end_ns = not_before_last(replay, MAX(ns, end_ns));
+		replay->counts.waits++;
+		replay->counts.wait_ns += end_ns - ns;
+		replay->top->node->wait_ns += end_ns - ns;
+		if (replay->written + replay->pending != REPLAY_SLICES_MAX) {
+			write_all_pending(replay);
+			/* Both in one block, because no stack has this
+			 * slice. */
+			output_reserve(replay, 2 * PACKET_BYTES);
+			write_event(replay, ns, &event);
+			replay->written++;
+			write_end(replay, end_ns, 0, REPLAY_ENDED);
+			if (replay->index) {
+				end = (struct index_slice_end){
+					.depth = replay->written,
+					.begin_ns = ns,
+					.end_ns = end_ns
+				};
+				index_build_wait(replay->index,
+						 replay->top->node, &end);
+			}
+		}
 		return 0;
 	case RECORD_PAUSED:
 		replay_paused(replay, record_payload(word));
@@ -1660,7 +1572,10 @@ int replay_run(struct replay *replay, const struct record *cells, size_t count,
 			fast = run_fast(replay, cells + done, piece);
 		done += fast;
 		/* The same credit, whatever the pieces. */
-		search_earn(replay, fast + (fast < piece));
+		replay->search_credit = MIN(
+			replay->search_credit + SEARCH_CREDIT_PER_RECORD *
+							(fast + (fast < piece)),
+			SEARCH_CREDIT_MAX);
 		if (fast == piece)
 			continue;
 		/* relaxed: as in run_fast() */
@@ -1848,23 +1763,6 @@ static struct replay_frame *find_entry_around(struct replay *replay,
 	return frame > stop && entry ? frame : NULL;
 }
 
-/* Does nothing if the stack pointer of @word is more than @bytes above the
- * top. */
-static void pop_frames_below_sp(struct replay *replay, uint64_t word,
-				uint64_t bytes, uint64_t ns)
-{
-	int64_t left = (int64_t)sp_gap(word, replay->top->word);
-
-	if (left > (int64_t)bytes)
-		return;
-	while (left > 0 && !is_stack_empty(replay)) {
-		uint64_t ended = replay->top->word;
-
-		pop_frame(replay, ns, REPLAY_GUESS);
-		left -= (int64_t)sp_gap(replay->top->word, ended);
-	}
-}
-
 void replay_land(struct replay *replay, uint64_t word, uint64_t bytes,
 		 uint64_t ns)
 {
@@ -1876,8 +1774,18 @@ void replay_land(struct replay *replay, uint64_t word, uint64_t bytes,
 			?: find_landing_frame(replay, word, bytes);
 	if (frame)
 		pop_frames_above(replay, frame, ns, REPLAY_EXCEPTION);
-	else if (bytes <= LANDING_BYTES_SURE)
-		pop_frames_below_sp(replay, word, bytes, ns);
+	else if (bytes <= LANDING_BYTES_SURE) {
+		int64_t left = (int64_t)sp_gap(word, replay->top->word);
+
+		if (left > (int64_t)bytes)
+			return;
+		while (left > 0 && !is_stack_empty(replay)) {
+			uint64_t ended = replay->top->word;
+
+			pop_frame(replay, ns, REPLAY_GUESS);
+			left -= (int64_t)sp_gap(replay->top->word, ended);
+		}
+	}
 }
 
 void replay_clear(struct replay *replay, uint64_t ns, enum replay_cause cause)

@@ -74,16 +74,6 @@ static bool must_wait(const struct ring_get *ring, uint64_t now_ns)
 	return ring->wait_ns && now_ns < atom_load_rlx(ring->wait_ns);
 }
 
-static void note_duration(const struct ring_get *ring, uint64_t begin_ns,
-			  uint64_t end_ns)
-{
-	uint64_t took_ns = end_ns - begin_ns;
-
-	if (ring->wait_ns && took_ns >= LONG_NS)
-		/* relaxed: a hint */
-		atom_store_rlx(ring->wait_ns, end_ns + took_ns * LONG_PAUSE);
-}
-
 /* Frees the memory of the cells from @from to @upto. Returns false if the
  * kernel refuses. */
 static bool give_back(struct ring_get *ring, uint64_t from, uint64_t upto)
@@ -91,6 +81,8 @@ static bool give_back(struct ring_get *ring, uint64_t from, uint64_t upto)
 	uint64_t begin_ns = clock_boottime_ns(), index, count;
 	uint64_t all = upto - from;
 	int err = 0;
+	uint64_t end_ns;
+	uint64_t took_ns;
 
 	for (; from < upto && !err; from += count) {
 		index = from & (ring->cell_count - 1);
@@ -98,17 +90,13 @@ static bool give_back(struct ring_get *ring, uint64_t from, uint64_t upto)
 		err = madvise(ring->cells + index, count * sizeof(*ring->cells),
 			      MADV_REMOVE);
 	}
-	note_duration(ring, begin_ns, clock_boottime_ns());
+	end_ns = clock_boottime_ns();
+	took_ns = end_ns - begin_ns;
+	if (ring->wait_ns && took_ns >= LONG_NS)
+		/* relaxed: a hint */
+		atom_store_rlx(ring->wait_ns, end_ns + took_ns * LONG_PAUSE);
 	ring->given += err ? 0 : all;
 	return !err;
-}
-
-/* Returns true if the writer took long for the cells read since freed moved. */
-static bool is_slow(const struct ring_get *ring, uint64_t now_ns)
-{
-	return ring->freed_ns && now_ns > ring->freed_ns &&
-	       (now_ns - ring->freed_ns) / SLOW_CELL_NS >=
-		       ring->tail - ring->freed_tail;
 }
 
 /* Returns the limit of cells that may be overwritten at @now_ns. Frees the
@@ -123,7 +111,9 @@ static uint64_t find_free(struct ring_get *ring, uint64_t now_ns)
 		return ring->tail;
 	if (read < give)
 		return ring->freed;
-	if (!is_slow(ring, now_ns))
+	if (!ring->freed_ns || now_ns <= ring->freed_ns ||
+	    (now_ns - ring->freed_ns) / SLOW_CELL_NS <
+		    ring->tail - ring->freed_tail)
 		return ring->tail;
 	if (must_wait(ring, now_ns))
 		return read < ring->cell_count / GIVE_PARTS ? ring->freed

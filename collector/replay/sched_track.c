@@ -44,25 +44,6 @@ static void begin_base(struct sched_track *track, uint64_t on_ns,
 	track->base = (struct sched_base){ true, on_ns, delay_ns, track->sums };
 }
 
-static struct sched_step begin_running(struct sched_track *track,
-				       const struct kernel_event *event)
-{
-	struct sched_step step =
-		end_track_stretch(track, event->ns, track->state != SCHED_RUNS);
-
-	step.came = is_off_cpu(step.state);
-	step.whole = step.came && !track->fresh;
-	track->sums.waits += step.whole && step.state == SCHED_BLOCKED;
-	track->sums.preemptions += step.whole && step.state == SCHED_PREEMPTED;
-	track->fresh = false;
-	step.migrated = track->has_cpu && track->cpu != event->cpu;
-	track->sums.migrations += step.migrated;
-	track->has_cpu = true;
-	track->cpu = event->cpu;
-	track->state = SCHED_RUNS;
-	return step;
-}
-
 struct sched_step sched_track_apply(struct sched_track *track,
 				    const struct kernel_event *event)
 {
@@ -70,7 +51,19 @@ struct sched_step sched_track_apply(struct sched_track *track,
 
 	switch (event->kind) {
 	case KERNEL_IN:
-		step = begin_running(track, event);
+		step = end_track_stretch(track, event->ns,
+					 track->state != SCHED_RUNS);
+		step.came = is_off_cpu(step.state);
+		step.whole = step.came && !track->fresh;
+		track->sums.waits += step.whole && step.state == SCHED_BLOCKED;
+		track->sums.preemptions +=
+			step.whole && step.state == SCHED_PREEMPTED;
+		track->fresh = false;
+		step.migrated = track->has_cpu && track->cpu != event->cpu;
+		track->sums.migrations += step.migrated;
+		track->has_cpu = true;
+		track->cpu = event->cpu;
+		track->state = SCHED_RUNS;
 		break;
 	case KERNEL_PREEMPTED:
 	case KERNEL_BLOCKED:
