@@ -28,22 +28,6 @@ struct printer {
 	struct call_text line;
 };
 
-static int make_found_names(struct printer *printer)
-{
-	const struct call_search *search = printer->list->search;
-	const char **full = calloc(search->count + 1, sizeof(*full));
-	int err = -ENOMEM;
-
-	for (size_t i = 0; full && i < search->count; i++)
-		full[i] = trace_reader_text(printer->trace,
-					    search->calls[i].name);
-	if (full)
-		err = short_names_make(&printer->names, full, search->count,
-				       printer->list->full_names);
-	free(full);
-	return err;
-}
-
 static void thread_text(const struct printer *printer,
 			const struct found_call *call, char text[THREAD_BYTES])
 {
@@ -55,20 +39,6 @@ static void thread_text(const struct printer *printer,
 	name_fold_clean(trace_reader_text(printer->trace, thread->name), clean);
 	snprintf(text, THREAD_BYTES, "%s%s%.200s", label, clean[0] ? " " : "",
 		 clean);
-}
-
-static void find_width(struct printer *printer)
-{
-	const struct call_search *search = printer->list->search;
-	char text[THREAD_BYTES];
-
-	printer->thread_width = strlen("thread");
-	for (size_t i = 0; i < search->count; i++) {
-		thread_text(printer, &search->calls[i], text);
-		printer->thread_width =
-			MAX(printer->thread_width, terminal_width(text));
-	}
-	printer->thread_width = MIN(printer->thread_width, THREAD_COLUMN);
 }
 
 static size_t put_list_columns(const struct printer *printer, const char *time,
@@ -118,41 +88,12 @@ static void put_found_call(struct printer *printer, size_t number)
 	fputc('\n', printer->out);
 }
 
-static void put_list_title(const struct printer *printer)
-{
-	const struct call_search *search = printer->list->search;
-	char matched[SIZE_TEXT], shown[SIZE_TEXT];
-
-	fprintf(printer->out, "\nperfrec: %s call%s: ",
-		size_format_count(search->matched, matched),
-		size_plural(search->matched));
-	text_out(printer->list->expression, printer->out);
-	if (search->count < search->matched)
-		fprintf(printer->out, "; the %s %s",
-			size_format_count(search->count, shown),
-			search->wish.by_time ? "first" : "longest");
-	fputs("\n\n", printer->out);
-	put_list_columns(printer, "time", "took", "thread");
-	fputs("call\n", printer->out);
-}
-
-static int print_found_list(struct printer *printer)
-{
-	int err = make_found_names(printer);
-
-	if (err)
-		return err;
-	find_width(printer);
-	put_list_title(printer);
-	for (size_t i = 0; i < printer->list->search->count; i++)
-		put_found_call(printer, i);
-	return fflush(printer->out) || ferror(printer->out) ? -EIO : 0;
-}
-
 int find_list_print(const struct find_list *list, FILE *out)
 {
 	struct printer *printer = calloc(1, sizeof(*printer));
 	int err;
+	const struct call_search *search;
+	const char **full;
 
 	if (!printer)
 		return -ENOMEM;
@@ -160,7 +101,48 @@ int find_list_print(const struct find_list *list, FILE *out)
 	printer->trace = list->search->reader;
 	printer->terminal = terminal_of(out);
 	printer->out = out;
-	err = print_found_list(printer);
+	search = printer->list->search;
+	full = calloc(search->count + 1, sizeof(*full));
+	err = -ENOMEM;
+	for (size_t i = 0; full && i < search->count; i++)
+		full[i] = trace_reader_text(printer->trace,
+					    search->calls[i].name);
+	if (full)
+		err = short_names_make(&printer->names, full, search->count,
+				       printer->list->full_names);
+	free(full);
+	if (!err) {
+		char matched[SIZE_TEXT], shown[SIZE_TEXT], text[THREAD_BYTES];
+
+		printer->thread_width = strlen("thread");
+		for (size_t i = 0; i < printer->list->search->count; i++) {
+			thread_text(printer, &printer->list->search->calls[i],
+				    text);
+			printer->thread_width = MAX(printer->thread_width,
+						    terminal_width(text));
+		}
+		printer->thread_width =
+			MIN(printer->thread_width, THREAD_COLUMN);
+		fprintf(printer->out, "\nperfrec: %s call%s: ",
+			size_format_count(printer->list->search->matched,
+					  matched),
+			size_plural(printer->list->search->matched));
+		text_out(printer->list->expression, printer->out);
+		if (printer->list->search->count <
+		    printer->list->search->matched)
+			fprintf(printer->out, "; the %s %s",
+				size_format_count(printer->list->search->count,
+						  shown),
+				printer->list->search->wish.by_time
+					? "first"
+					: "longest");
+		fputs("\n\n", printer->out);
+		put_list_columns(printer, "time", "took", "thread");
+		fputs("call\n", printer->out);
+		for (size_t i = 0; i < list->search->count; i++)
+			put_found_call(printer, i);
+		err = fflush(out) || ferror(out) ? -EIO : 0;
+	}
 	short_names_free(&printer->names);
 	free(printer);
 	return err;

@@ -109,21 +109,6 @@ static int add_edge_time(struct graph *graph, const struct pprof_row *row,
 	return err;
 }
 
-static void take_place(struct graph *graph, const struct pprof_row *row)
-{
-	for (size_t i = 0; i < row->depth; i++) {
-		const struct pprof_frame *frame = &row->frames[i];
-
-		if (!is_function(graph, frame))
-			continue;
-		graph->module = frame->module;
-		if (!graph->line || frame->line < graph->line) {
-			graph->file = frame->file;
-			graph->line = frame->line;
-		}
-	}
-}
-
 /* --- counted functions --------------------------------------------------- */
 
 /* Returns true if some calls of the function @name were only counted. Then
@@ -137,19 +122,6 @@ static bool has_counted_calls(const struct summary *summary, const char *name)
 			return true;
 	}
 	return false;
-}
-
-static void mark_estimates(struct graph *graph, const struct summary *summary)
-{
-	graph->sampled = summary_time_is_sampled(summary);
-	if (!summary->totals.counted_calls)
-		return;
-	graph->estimated = has_counted_calls(summary, graph->name);
-	for (size_t i = 0; i < graph->caller_count; i++)
-		graph->callers[i].estimated = graph->estimated;
-	for (size_t i = 0; i < graph->callee_count; i++)
-		graph->callees[i].estimated =
-			has_counted_calls(summary, graph->callees[i].name);
 }
 
 /* --- the graph ----------------------------------------------------------- */
@@ -194,14 +166,32 @@ int graph_make(const struct pprof *pprof, const struct pprof_rows *rows,
 
 		if (!row->depth)
 			continue;
-		take_place(out, row);
+		for (size_t j = 0; j < row->depth; j++) {
+			const struct pprof_frame *frame = &row->frames[j];
+
+			if (!is_function(out, frame))
+				continue;
+			out->module = frame->module;
+			if (!out->line || frame->line < out->line) {
+				out->file = frame->file;
+				out->line = frame->line;
+			}
+		}
 		err = add_edge_calls(out, row, row->self[at.calls]);
 		if (!err)
 			err = add_edge_time(out, row, row->self[at.wall]);
 	}
 	sort_pool(&out->caller_pool, &out->callers, &out->caller_count);
 	sort_pool(&out->callee_pool, &out->callees, &out->callee_count);
-	mark_estimates(out, summary);
+	out->sampled = summary_time_is_sampled(summary);
+	if (summary->totals.counted_calls) {
+		out->estimated = has_counted_calls(summary, out->name);
+		for (size_t i = 0; i < out->caller_count; i++)
+			out->callers[i].estimated = out->estimated;
+		for (size_t i = 0; i < out->callee_count; i++)
+			out->callees[i].estimated = has_counted_calls(
+				summary, out->callees[i].name);
+	}
 	if (err)
 		graph_release(out);
 	return err;
@@ -282,9 +272,10 @@ static int print_edges(const struct graph *graph, bool callers, size_t limit,
 	return err;
 }
 
-static int print_graph_head(const struct graph *graph, bool full_names,
-			    FILE *out)
+int graph_print(const struct graph *graph, size_t limit, bool full_names,
+		FILE *out)
 {
+	bool some;
 	char calls[SIZE_TEXT], self[SIZE_TEXT + 1], total[SIZE_TEXT + 1];
 	struct short_names names;
 	int err = short_names_make(&names, &graph->name, 1, full_names);
@@ -307,15 +298,6 @@ static int print_graph_head(const struct graph *graph, bool full_names,
 			format_time(graph->total_ns, total));
 	}
 	short_names_free(&names);
-	return err;
-}
-
-int graph_print(const struct graph *graph, size_t limit, bool full_names,
-		FILE *out)
-{
-	int err = print_graph_head(graph, full_names, out);
-	bool some;
-
 	if (!err)
 		err = print_edges(graph, true, limit, full_names, out);
 	if (!err)

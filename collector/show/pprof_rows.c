@@ -72,35 +72,6 @@ struct frames {
 	size_t *first; /* for each location: index of its first frame */
 };
 
-static void free_frames(struct frames *frames)
-{
-	free(frames->list);
-	free(frames->first);
-	*frames = (struct frames){ 0 };
-}
-
-static int make_frames(const struct pprof *pprof, struct frames *out)
-{
-	size_t at = 0;
-
-	*out = (struct frames){ 0 };
-	for (size_t i = 0; i < pprof->location_count; i++)
-		out->count += frames_of(&pprof->locations[i]);
-	out->list = calloc(out->count + 1, sizeof(*out->list));
-	out->first = calloc(pprof->location_count + 1, sizeof(*out->first));
-	if (!out->list || !out->first) {
-		free_frames(out);
-		return -ENOMEM;
-	}
-	for (size_t i = 0; i < pprof->location_count; i++) {
-		out->first[i] = at;
-		for (size_t k = 0; k < frames_of(&pprof->locations[i]); k++)
-			out->list[at++] =
-				make_frame(pprof, &pprof->locations[i], k);
-	}
-	return 0;
-}
-
 /* --- by function --------------------------------------------------------- */
 
 struct by_function {
@@ -197,8 +168,30 @@ static void count_function_sample(struct by_function *by, size_t number)
 int pprof_rows_by_function(const struct pprof *pprof, struct pprof_rows *out)
 {
 	struct by_function by = { .pprof = pprof, .rows = out };
-	int err = make_frames(pprof, &by.frames);
+	int err;
+	size_t at = 0;
 
+	by.frames = (struct frames){ 0 };
+	for (size_t i = 0; i < pprof->location_count; i++)
+		by.frames.count += frames_of(&pprof->locations[i]);
+	by.frames.list = calloc(by.frames.count + 1, sizeof(*by.frames.list));
+	by.frames.first =
+		calloc(pprof->location_count + 1, sizeof(*by.frames.first));
+	if (!by.frames.list || !by.frames.first) {
+		free(by.frames.list);
+		free(by.frames.first);
+		by.frames = (struct frames){ 0 };
+		err = -ENOMEM;
+	} else {
+		for (size_t i = 0; i < pprof->location_count; i++) {
+			by.frames.first[i] = at;
+			for (size_t k = 0; k < frames_of(&pprof->locations[i]);
+			     k++)
+				by.frames.list[at++] = make_frame(
+					pprof, &pprof->locations[i], k);
+		}
+		err = 0;
+	}
 	*out = (struct pprof_rows){ .by_function = true };
 	if (!err)
 		err = make_function_rows(&by);
@@ -238,26 +231,6 @@ static size_t frames_of_sample(const struct pprof *pprof,
 	return count;
 }
 
-static struct pprof_row *start_row(const struct pprof *pprof,
-				   const struct pprof_sample *sample,
-				   struct pprof_rows *out,
-				   struct pprof_frame *at)
-{
-	struct pprof_row *row = &out->list[out->count++];
-
-	row->frames = at;
-	for (uint32_t i = 0; i < sample->depth; i++) {
-		const struct pprof_location *location =
-			&pprof->locations[sample->stack[i]];
-
-		for (size_t k = 0; k < frames_of(location); k++)
-			*at++ = make_frame(pprof, location, k);
-	}
-	row->depth = (size_t)(at - row->frames);
-	row->own = row->depth && is_own_frame(row->frames);
-	return row;
-}
-
 int pprof_rows_by_stack(const struct pprof *pprof, struct pprof_rows *out)
 {
 	size_t count = pprof->sample_count, frames = 0;
@@ -285,8 +258,17 @@ int pprof_rows_by_stack(const struct pprof *pprof, struct pprof_rows *out)
 	row = NULL;
 	for (size_t i = 0; i < pprof->sample_count; i++) {
 		if (!i || compare_stacks(&sorted[i - 1], &sorted[i]) != 0) {
-			row = start_row(pprof, sorted[i], out, at);
-			at += row->depth;
+			row = &out->list[out->count++];
+			row->frames = at;
+			for (uint32_t j = 0; j < sorted[i]->depth; j++) {
+				const struct pprof_location *location =
+					&pprof->locations[sorted[i]->stack[j]];
+
+				for (size_t k = 0; k < frames_of(location); k++)
+					*at++ = make_frame(pprof, location, k);
+			}
+			row->depth = (size_t)(at - row->frames);
+			row->own = row->depth && is_own_frame(row->frames);
 		}
 		add_sample(pprof, row->self, sorted[i]->value);
 		add_sample(pprof, row->total, sorted[i]->value);

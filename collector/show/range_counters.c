@@ -158,41 +158,6 @@ static const char *counter_value_text(const struct counter_row *row,
 	return text;
 }
 
-static void add_behind(struct table *table, const struct counter_row *row)
-{
-	char text[256], unit[64] = "";
-
-	if (*row->unit)
-		snprintf(unit, sizeof(unit), "%s", row->unit);
-	if (!row->thread && !row->process) {
-		if (*unit) {
-			snprintf(text, sizeof(text), "  %s", unit);
-			table_behind(table, text);
-		}
-		return;
-	}
-	snprintf(text, sizeof(text), "  %s%s%s %" PRId64 " %.100s", unit,
-		 *unit ? ", " : "", row->thread ? "thread" : "process",
-		 id_of(row), row->owner);
-	table_behind(table, text);
-}
-
-static void add_counter_row(struct table *table, const struct counter_row *row)
-{
-	char before[VALUE_TEXT] = "-", min[VALUE_TEXT], max[VALUE_TEXT];
-	char last[VALUE_TEXT];
-
-	if (row->curve->has_before)
-		counter_value_text(row, row->curve->before, before);
-	table_add(table,
-		  (const char *[]){ before,
-				    counter_value_text(row, row->min, min),
-				    counter_value_text(row, row->max, max),
-				    counter_value_text(row, row->last, last) },
-		  row->name, NULL);
-	add_behind(table, row);
-}
-
 static const struct table_column columns[] = {
 	{ "at begin", 11, false, 0 },
 	{ "least", 11, false, 1 },
@@ -213,8 +178,39 @@ int range_counters_print(const struct range_counters *counters,
 	shown = counters->limit ? MIN(count, counters->limit) : count;
 	table_init(&table, columns, ARRAY_SIZE(columns), "counter");
 	table.full_names = true;
-	for (size_t i = 0; i < shown; i++)
-		add_counter_row(&table, &rows[i]);
+	for (size_t i = 0; i < shown; i++) {
+		char before[VALUE_TEXT] = "-", min[VALUE_TEXT], max[VALUE_TEXT];
+		char last[VALUE_TEXT];
+		char text[256], unit[64] = "";
+
+		if (rows[i].curve->has_before)
+			counter_value_text(&rows[i], rows[i].curve->before,
+					   before);
+		table_add(
+			&table,
+			(const char *[]){
+				before,
+				counter_value_text(&rows[i], rows[i].min, min),
+				counter_value_text(&rows[i], rows[i].max, max),
+				counter_value_text(&rows[i], rows[i].last,
+						   last) },
+			rows[i].name, NULL);
+		if (*rows[i].unit)
+			snprintf(unit, sizeof(unit), "%s", rows[i].unit);
+		if (!rows[i].thread && !rows[i].process) {
+			if (*unit) {
+				snprintf(text, sizeof(text), "  %s", unit);
+				table_behind(&table, text);
+			}
+		} else {
+			snprintf(text, sizeof(text),
+				 "  %s%s%s %" PRId64 " %.100s", unit,
+				 *unit ? ", " : "",
+				 rows[i].thread ? "thread" : "process",
+				 id_of(&rows[i]), rows[i].owner);
+			table_behind(&table, text);
+		}
+	}
 	if (shown) {
 		fputc('\n', out);
 		err = terminal ? table_print(&table, terminal, out)

@@ -8,18 +8,6 @@
 #include "collector/names/name_fold.h"
 #include "shared/compiler.h"
 
-static json_t *types_json(const struct pprof *pprof)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < pprof->type_count; i++)
-		json_array_append_new(
-			list, json_pack("{s:o, s:o}", "type",
-					json_text(pprof->type[i].type), "unit",
-					json_text(pprof->type[i].unit)));
-	return list;
-}
-
 static json_t *pprof_values_json(const struct pprof *pprof,
 				 const int64_t *value)
 {
@@ -65,24 +53,23 @@ static json_t *pprof_function_json(const struct pprof *pprof,
 	return object;
 }
 
-static json_t *comments_json(const struct pprof *pprof)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < pprof->comment_count; i++)
-		json_array_append_new(list, json_text(pprof->comments[i]));
-	return list;
-}
-
 int report_json_write(const struct report_json *report,
 		      const struct pprof *pprof, const struct pprof_rows *rows,
 		      FILE *out)
 {
 	size_t count = rows->count;
-	json_t *list = json_array(), *root;
+	json_t *list = json_array(), *types = json_array();
+	json_t *comments = json_array(), *root;
 
 	if (report->limit)
 		count = MIN(count, report->limit);
+	for (size_t i = 0; i < pprof->type_count; i++)
+		json_array_append_new(
+			types, json_pack("{s:o, s:o}", "type",
+					 json_text(pprof->type[i].type), "unit",
+					 json_text(pprof->type[i].unit)));
+	for (size_t i = 0; i < pprof->comment_count; i++)
+		json_array_append_new(comments, json_text(pprof->comments[i]));
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(
 			list, report->stacks ? stack_json(pprof, &rows->list[i])
@@ -90,9 +77,9 @@ int report_json_write(const struct report_json *report,
 						       pprof, &rows->list[i]));
 	root = json_pack("{s:i, s:s, s:o, s:I, s:I, s:o, s:o, s:o}", "version",
 			 REPORT_JSON_VERSION, "view", report->view, "types",
-			 types_json(pprof), "period", (json_int_t)pprof->period,
+			 types, "period", (json_int_t)pprof->period,
 			 "duration_ns", (json_int_t)pprof->duration_ns,
-			 "comments", comments_json(pprof), "sum",
+			 "comments", comments, "sum",
 			 pprof_values_json(pprof, rows->sum),
 			 report->stacks ? "stacks" : "functions", list);
 	return json_text_print(root, out);

@@ -216,49 +216,12 @@ static bool is_of_sched(const struct column *column)
 	return false;
 }
 
-/* Returns the index of @column's value, or PPROF_NONE. An older perfrec only
- * wrote measured times. */
-static uint32_t find_value(const struct sheet *sheet,
-			   const struct column *column)
-{
-	uint32_t value = PPROF_NONE;
-
-	if (is_of_sched(column) && !sheet->options->view->of_waits &&
-	    !summary_sched_known(sheet->summary))
-		return PPROF_NONE;
-	if (sheet->options->raw && strcmp(column->type, TRUE_TYPE) == 0)
-		value = pprof_find_type(sheet->pprof, RAW_TYPE);
-	return value != PPROF_NONE
-		       ? value
-		       : pprof_find_type(sheet->pprof, column->type);
-}
-
 static bool is_slowed(const struct sheet *sheet, const struct column *column)
 {
 	return summary_is_slowed(sheet->summary) &&
 	       (strcmp(column->type, TRUE_TYPE) == 0 ||
 		strcmp(column->type, "runnable") == 0 ||
 		strcmp(column->type, BLOCKED_TYPE) == 0);
-}
-
-static void choose_sheet_columns(struct sheet *sheet)
-{
-	const struct column *column = sheet->options->view->columns;
-
-	for (size_t i = 0; i < COLUMNS_MAX && column[i].title; i++) {
-		uint32_t value = find_value(sheet, &column[i]);
-
-		/* Total and self values of a stack are equal. */
-		if (value == PPROF_NONE ||
-		    (column[i].what & TOTAL && sheet->options->stacks))
-			continue;
-		snprintf(sheet->title[sheet->column_count],
-			 sizeof(sheet->title[0]), "%s%s", column[i].title,
-			 is_slowed(sheet, &column[i]) ? SUMMARY_SLOWED_MARK
-						      : "");
-		sheet->value[sheet->column_count] = value;
-		sheet->column[sheet->column_count++] = &column[i];
-	}
 }
 
 static struct pprof_key column_key(const struct sheet *sheet, size_t i)
@@ -302,25 +265,6 @@ static bool was_counted(const struct summary_settings *settings,
 	return false;
 }
 
-static void log_uncounted(const struct sheet *sheet, const char *key)
-{
-	const char *dir = sheet->options->dir;
-	bool faults = strcmp(key, FAULTS_TYPE) == 0;
-
-	if (sheet->options->stacks)
-		log_err("'%s' has no counts of %s by call: they are known of "
-			"functions only, so leave out --stacks",
-			dir, key);
-	else if (was_counted(&sheet->summary->settings, key))
-		log_err("'%s' has no counts of %s by call: the kernel counted "
-			"none (see its notes: perfrec report)",
-			dir, key);
-	else
-		log_err("'%s' has no counts of %s by call: record with %s%s",
-			dir, key, faults ? "--faults" : "--counters ",
-			faults ? "" : key);
-}
-
 /* Returns 0, or -EINVAL if the recording lacks the key. */
 static int sort_view_rows(struct sheet *sheet)
 {
@@ -351,7 +295,23 @@ static int sort_view_rows(struct sheet *sheet)
 		return -EINVAL;
 	}
 	if (!count && is_column_counted(key)) {
-		log_uncounted(sheet, key);
+		const char *dir = sheet->options->dir;
+		bool faults = strcmp(key, FAULTS_TYPE) == 0;
+
+		if (sheet->options->stacks)
+			log_err("'%s' has no counts of %s by call: they are "
+				"known of functions only, so leave out "
+				"--stacks",
+				dir, key);
+		else if (was_counted(&sheet->summary->settings, key))
+			log_err("'%s' has no counts of %s by call: the kernel "
+				"counted none (see its notes: perfrec report)",
+				dir, key);
+		else
+			log_err("'%s' has no counts of %s by call: record with "
+				"%s%s",
+				dir, key, faults ? "--faults" : "--counters ",
+				faults ? "" : key);
 		return -EINVAL;
 	}
 	if (!count && sched_key(view, key)) {
@@ -522,20 +482,6 @@ static void add_view_row(const struct sheet *sheet, const struct pprof_row *row,
 	}
 }
 
-/* Explains the row [unknown] of waits if it is among the first @shown. */
-static void print_unread(const struct sheet *sheet, size_t shown, FILE *out)
-{
-	const struct report_view_options *options = sheet->options;
-
-	if (strcmp(options->view->name, "wait") != 0 || options->stacks)
-		return;
-	for (size_t i = 0; i < shown; i++)
-		if (strcmp(sheet->rows.list[i].frames->name, "[unknown]") == 0)
-			fputs("  ([unknown]: not read; "
-			      "--stacks names the calls)\n",
-			      out);
-}
-
 static int print_view_rows(const struct sheet *sheet, FILE *out)
 {
 	const struct report_view_options *options = sheet->options;
@@ -567,8 +513,14 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 	if (shown < count && !options->markdown)
 		fprintf(out, "  (%zu of %zu %ss; all: --limit 0)\n", shown,
 			count, options->stacks ? "stack" : options->view->rows);
-	if (!options->markdown)
-		print_unread(sheet, shown, out);
+	if (!options->markdown && !options->stacks &&
+	    strcmp(options->view->name, "wait") == 0)
+		for (size_t i = 0; i < shown; i++)
+			if (strcmp(sheet->rows.list[i].frames->name,
+				   "[unknown]") == 0)
+				fputs("  ([unknown]: not read; "
+				      "--stacks names the calls)\n",
+				      out);
 	for (size_t i = 0; i < sheet->column_count; i++)
 		if (is_slowed(sheet, sheet->column[i])) {
 			summary_slowed_print_mark(sheet->summary, out);
@@ -577,10 +529,15 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 	return err;
 }
 
-static void print_sheet_sums(const struct sheet *sheet, FILE *out)
+static void print_view_head(const struct sheet *sheet,
+			    const struct summary *summary, FILE *out)
 {
+	const struct report_view *view = sheet->options->view;
 	char text[SIZE_TEXT + 1];
 
+	fputs("\nperfrec: ", out);
+	text_out(sheet->options->dir, out);
+	fprintf(out, "/%s\n", view->file);
 	fputs("\n  in all     ", out);
 	for (size_t i = 0; i < sheet->column_count; i++) {
 		/* A total has the same sum as its self column. */
@@ -591,17 +548,6 @@ static void print_sheet_sums(const struct sheet *sheet, FILE *out)
 				     sheet->rows.sum[sheet->value[i]], text));
 	}
 	fputc('\n', out);
-}
-
-static void print_view_head(const struct sheet *sheet,
-			    const struct summary *summary, FILE *out)
-{
-	const struct report_view *view = sheet->options->view;
-
-	fputs("\nperfrec: ", out);
-	text_out(sheet->options->dir, out);
-	fprintf(out, "/%s\n", view->file);
-	print_sheet_sums(sheet, out);
 	if (sheet->column_count && is_slowed(sheet, sheet->column[0]))
 		summary_slowed_print(summary, out);
 	for (size_t i = 0; i < sheet->pprof->comment_count; i++) {
@@ -807,23 +753,10 @@ static void add_counted(struct sheet *sheet, const struct summary *summary,
 	}
 }
 
-/* Ensures a row [unknown]: the profile may have stacks for all blocks, but
- * the profile of the peak may not. drop_empty_rows() removes it if it stays
- * empty. */
-static void add_unknown_row(struct pprof_rows *rows)
+static void add_columns(struct sheet *sheet, const struct summary *summary)
 {
 	static const struct pprof_frame unknown = { "[unknown]", "", "", 0 };
 
-	pprof_rows_sort(rows, NULL, 0);
-	if (find_named_row(rows, unknown.name, unknown.module))
-		return;
-	rows->list[rows->count++] =
-		(struct pprof_row){ .frames = &unknown, .depth = 1 };
-	pprof_rows_sort(rows, NULL, 0);
-}
-
-static void add_columns(struct sheet *sheet, const struct summary *summary)
-{
 	if (sheet->options->stacks)
 		return;
 	if (strcmp(sheet->options->view->name, "span") == 0) {
@@ -833,7 +766,14 @@ static void add_columns(struct sheet *sheet, const struct summary *summary)
 	}
 	if (strcmp(sheet->options->view->name, "heap") != 0)
 		return;
-	add_unknown_row(&sheet->rows);
+	/* The profile may have stacks for all blocks, but the profile of the
+	 * peak may not. drop_empty_rows() removes the row if it stays empty. */
+	pprof_rows_sort(&sheet->rows, NULL, 0);
+	if (!find_named_row(&sheet->rows, unknown.name, unknown.module)) {
+		sheet->rows.list[sheet->rows.count++] =
+			(struct pprof_row){ .frames = &unknown, .depth = 1 };
+		pprof_rows_sort(&sheet->rows, NULL, 0);
+	}
 	add_peak(sheet, add_type(sheet->pprof, "peak_space", "bytes"));
 	add_temporary(sheet, summary);
 }
@@ -850,6 +790,7 @@ static int print_pprof(struct sheet *sheet, const struct summary *summary,
 	int err = options->stacks
 			  ? pprof_rows_by_stack(sheet->pprof, &sheet->rows)
 			  : pprof_rows_by_function(sheet->pprof, &sheet->rows);
+	const struct column *column;
 
 	if (err) {
 		log_err("out of memory");
@@ -857,7 +798,35 @@ static int print_pprof(struct sheet *sheet, const struct summary *summary,
 	}
 	pprof_rows_fold_own(&sheet->rows);
 	add_columns(sheet, summary);
-	choose_sheet_columns(sheet);
+	column = sheet->options->view->columns;
+	for (size_t i = 0; i < COLUMNS_MAX && column[i].title; i++) {
+		uint32_t value;
+
+		value = PPROF_NONE;
+		if (is_of_sched(&column[i]) &&
+		    !sheet->options->view->of_waits &&
+		    !summary_sched_known(sheet->summary)) {
+			value = PPROF_NONE;
+		} else {
+			if (sheet->options->raw &&
+			    strcmp(column[i].type, TRUE_TYPE) == 0)
+				value = pprof_find_type(sheet->pprof, RAW_TYPE);
+			value = value != PPROF_NONE
+					? value
+					: pprof_find_type(sheet->pprof,
+							  column[i].type);
+		}
+		/* Total and self values of a stack are equal. */
+		if (value == PPROF_NONE ||
+		    (column[i].what & TOTAL && sheet->options->stacks))
+			continue;
+		snprintf(sheet->title[sheet->column_count],
+			 sizeof(sheet->title[0]), "%s%s", column[i].title,
+			 is_slowed(sheet, &column[i]) ? SUMMARY_SLOWED_MARK
+						      : "");
+		sheet->value[sheet->column_count] = value;
+		sheet->column[sheet->column_count++] = &column[i];
+	}
 	drop_empty_rows(sheet);
 	err = sort_view_rows(sheet);
 	if (!err && options->json)

@@ -216,13 +216,6 @@ static struct shown choose_summary_columns(const struct summary *summary,
 	return shown;
 }
 
-static const char *mark_of(const struct summary_function *function)
-{
-	return is_function_off(function) ? "o"
-	       : is_counted(function)	 ? "c"
-					 : "";
-}
-
 static const char *format_known_ns(uint64_t ns, char text[SIZE_TEXT])
 {
 	return ns == COUNTER_UNKNOWN ? "?" : size_format_ns(ns, text);
@@ -296,7 +289,9 @@ static void add_listed_function(struct table *table, const struct shown *shown,
 		[COLUMN_P99] = format_known_ns(function->p99_ns, p99),
 		[COLUMN_MAX] = format_known_ns(function->max_ns, max),
 		[COLUMN_MEAN] = mean,
-		[COLUMN_MARK] = mark_of(function),
+		[COLUMN_MARK] = is_function_off(function) ? "o"
+				: is_counted(function)	  ? "c"
+							  : "",
 	};
 	const char *list[COLUMN_COUNT];
 	size_t count;
@@ -317,34 +312,6 @@ static void add_listed_function(struct table *table, const struct shown *shown,
 		if (shown->has[i])
 			list[count++] = cells[i];
 	table_add(table, list, function->name, module);
-}
-
-static void print_sampled_marks(struct marks marks, FILE *out)
-{
-	if (marks.counted)
-		fputs("  c: all calls are counted, few were recorded: median, "
-		      "p99 and max are of those\n",
-		      out);
-	if (marks.off)
-		fputs("  o: switched off: calls since then are not counted; ? "
-		      "was off from the start\n",
-		      out);
-}
-
-static void print_marks(struct marks marks, FILE *out)
-{
-	if (marks.counted)
-		fputs("  c: all calls are counted, few were recorded: the rest "
-		      "of the time is in the\n"
-		      "     callers' self time; mean is of those that were "
-		      "recorded, ~ an estimate by it,\n"
-		      "     > what was recorded\n",
-		      out);
-	if (marks.off)
-		fputs("  o: off at the end: only calls before that are counted "
-		      "and recorded; ? is one\n"
-		      "     that was off from the start\n",
-		      out);
 }
 
 static size_t count_listed(const struct summary *summary)
@@ -405,10 +372,29 @@ int summary_functions_print(const struct summary *summary,
 		text_out_quoted(rows->dir, out);
 		fputs(")\n", out);
 	}
-	if (columns.has[COLUMN_ERROR])
-		print_sampled_marks(marks, out);
-	else
-		print_marks(marks, out);
+	if (columns.has[COLUMN_ERROR]) {
+		if (marks.counted)
+			fputs("  c: all calls are counted, few were recorded: "
+			      "median, p99 and max are of those\n",
+			      out);
+		if (marks.off)
+			fputs("  o: switched off: calls since then are not "
+			      "counted; ? was off from the start\n",
+			      out);
+	} else {
+		if (marks.counted)
+			fputs("  c: all calls are counted, few were recorded: "
+			      "the rest of the time is in the\n"
+			      "     callers' self time; mean is of those that "
+			      "were recorded, ~ an estimate by it,\n"
+			      "     > what was recorded\n",
+			      out);
+		if (marks.off)
+			fputs("  o: off at the end: only calls before that are "
+			      "counted and recorded; ? is one\n"
+			      "     that was off from the start\n",
+			      out);
+	}
 	summary_slowed_print_mark(summary, out);
 	return err;
 }

@@ -95,25 +95,6 @@ static void print_states(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
-/* Reports how many functions without hooks were recorded as they are. */
-static void print_patched(const struct summary *summary, FILE *out)
-{
-	const struct summary_totals *totals = &summary->totals;
-	uint64_t all = totals->functions_patched + totals->functions_unpatched;
-	char patched[SIZE_TEXT], count[SIZE_TEXT];
-
-	if (!all)
-		return;
-	fprintf(out, "  patched    %s of %s function%s without hooks",
-		size_format_count(totals->functions_patched, patched),
-		size_format_count(all, count), size_plural(all));
-	if (totals->functions_unpatched)
-		fputs("; the calls of the others are not known (perfrec doctor "
-		      "FILE says why)",
-		      out);
-	fputc('\n', out);
-}
-
 /* Reports the CPU time without samples. */
 static void print_unsampled(const struct summary *summary, FILE *out)
 {
@@ -128,22 +109,6 @@ static void print_unsampled(const struct summary *summary, FILE *out)
 		size_format_ns(totals->unsampled_process_ns, time),
 		size_format_count(totals->unsampled_processes, count),
 		totals->unsampled_processes == 1 ? "" : "es");
-}
-
-static void print_cpu(const struct summary *summary, FILE *out)
-{
-	char time[SIZE_TEXT], samples[SIZE_TEXT];
-
-	if (!summary->totals.cpu_ns)
-		return;
-	fprintf(out,
-		"  CPU time   %s in %s sample%s, %u a second (perfrec report "
-		"--view cpu)\n",
-		size_format_ns(summary->totals.cpu_ns, time),
-		size_format_count(summary->totals.cpu_samples, samples),
-		size_plural(summary->totals.cpu_samples),
-		(unsigned int)summary->settings.cpu_hz);
-	print_unsampled(summary, out);
 }
 
 /* Prints the largest peak of a process, with its error if estimated. */
@@ -161,23 +126,6 @@ static void print_peak(const struct summary *summary, FILE *out)
 	if (totals->peak_error_bytes)
 		fprintf(out, " ± %s",
 			size_format_bytes(totals->peak_error_bytes, error));
-}
-
-/* Reports several processes, whose peaks may be at different times. */
-static void print_peaks(const struct summary *summary, FILE *out)
-{
-	const struct summary_totals *totals = &summary->totals;
-	char peaks[SIZE_TEXT];
-
-	fprintf(out, "  at peak    %s, each process at its own; at most ",
-		size_format_bytes(totals->peaks_bytes, peaks));
-	print_peak(summary, out);
-	fputs(" in one", out);
-	if (totals->peak_program && totals->peak_program[0]) {
-		fputs(": ", out);
-		text_out(totals->peak_program, out);
-	}
-	fputc('\n', out);
 }
 
 /* For recordings with --flight. */
@@ -201,21 +149,6 @@ static void print_flight(const struct summary *summary, FILE *out)
 		size_plural(totals->triggers));
 	fprintf(out, "%s in " SNAPSHOTS_NAME "/\n",
 		size_format_bytes(totals->snapshot_bytes, bytes));
-}
-
-/* For a trace with --keep last. */
-static void print_kept(const struct summary *summary, FILE *out)
-{
-	const struct summary_totals *totals = &summary->totals;
-	char from[SIZE_TEXT], bytes[SIZE_TEXT];
-
-	if (!totals->trace_given_up_bytes)
-		return;
-	fprintf(out,
-		"  trace      from %s after its begin on; what was before, %s, "
-		"was given up (--keep last)\n",
-		size_format_ns(totals->trace_from_ns, from),
-		size_format_bytes(totals->trace_given_up_bytes, bytes));
 }
 
 static void print_heap(const struct summary *summary, FILE *out)
@@ -243,8 +176,20 @@ static void print_heap(const struct summary *summary, FILE *out)
 		size_format_count(totals->live_blocks, live),
 		size_plural(totals->live_blocks),
 		size_format_bytes(totals->live_bytes, live_bytes));
-	if (totals->heap_processes > 1)
-		print_peaks(summary, out);
+	if (totals->heap_processes > 1) {
+		char peaks[SIZE_TEXT];
+
+		fprintf(out,
+			"  at peak    %s, each process at its own; at most ",
+			size_format_bytes(totals->peaks_bytes, peaks));
+		print_peak(summary, out);
+		fputs(" in one", out);
+		if (totals->peak_program && totals->peak_program[0]) {
+			fputs(": ", out);
+			text_out(totals->peak_program, out);
+		}
+		fputc('\n', out);
+	}
 }
 
 /* Prints "12.5 ns a call that is WHAT", or nothing without calls. Returns the
@@ -357,23 +302,6 @@ static bool is_cost_rough(const struct summary *summary)
 	       took - summary->totals.wait_ns > left;
 }
 
-/* Reports that times are from samples, and their accuracy. */
-static void print_sampled_times(const struct summary *summary, FILE *out)
-{
-	char count[SIZE_TEXT];
-
-	fprintf(out,
-		"  times      are from %s CPU samples%s, without perfrec's "
-		"own; "
-		"+- is the error of\n"
-		"             chance; median, p99 and max are of recorded "
-		"calls "
-		"(--recorded: all times)\n",
-		size_format_count(summary->totals.cpu_samples, count),
-		summary_sched_known(summary) ? " and the stacks of waits"
-					     : " (waits are not known)");
-}
-
 /* Warns that times come from recorded calls only although many calls were not
  * recorded. */
 static void print_partial_times(const struct summary *summary, FILE *out)
@@ -402,7 +330,17 @@ static void print_subtracted(const struct summary *summary,
 	char time[SIZE_TEXT];
 
 	if (summary_time_is_sampled(summary)) {
-		print_sampled_times(summary, out);
+		char count[SIZE_TEXT];
+
+		fprintf(out,
+			"  times      are from %s CPU samples%s, without "
+			"perfrec's own; +- is the error of\n"
+			"             chance; median, p99 and max are of "
+			"recorded calls (--recorded: all times)\n",
+			size_format_count(summary->totals.cpu_samples, count),
+			summary_sched_known(summary)
+				? " and the stacks of waits"
+				: " (waits are not known)");
 		return;
 	}
 	print_partial_times(summary, out);
@@ -504,20 +442,6 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 		      out);
 }
 
-/* Explains missing spans and suggests a remedy. */
-static void print_notes(const struct summary *summary, FILE *out)
-{
-	if (summary->totals.spans || summary->totals.refused_programs ||
-	    summary->rebuilt)
-		return;
-	if (!summary->instrumented)
-		print_no_hooks(summary, out);
-	else if (summary->filtered)
-		fputs("\n  Nothing is left of this program by --filter and "
-		      "--exclude.\n",
-		      out);
-}
-
 static const char *file_hint(const char *name)
 {
 	static const struct {
@@ -536,27 +460,6 @@ static const char *file_hint(const char *name)
 		if (strcmp(hints[i].name, name) == 0)
 			return hints[i].hint;
 	return NULL;
-}
-
-/* Suggests ways to view a trace that is too large for a browser. */
-static void print_large_ways(const char *dir, FILE *out)
-{
-	static const struct {
-		const char *command, *does;
-	} ways[] = {
-		{ "perfrec report ", "all functions" },
-		{ "perfrec open --html ", "a page that shows all of it" },
-		{ "perfrec cut --slowest FUNC -o cut.pftrace ",
-		  "a part of it, for ui.perfetto.dev" },
-	};
-
-	fputs("\n  The trace is too large to be opened as it is. Instead:\n",
-	      out);
-	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
-		fprintf(out, "      %s", ways[i].command);
-		text_out_quoted(dir, out);
-		fprintf(out, "   %s\n", ways[i].does);
-	}
 }
 
 static void print_file_list(const struct summary *summary, const char *dir,
@@ -585,8 +488,26 @@ static void print_file_list(const struct summary *summary, const char *dir,
 		text_out_quoted(dir, out);
 		fputc('\n', out);
 	}
-	if (too_large)
-		print_large_ways(dir, out);
+	if (too_large) {
+		static const struct {
+			const char *command, *does;
+		} ways[] = {
+			{ "perfrec report ", "all functions" },
+			{ "perfrec open --html ",
+			  "a page that shows all of it" },
+			{ "perfrec cut --slowest FUNC -o cut.pftrace ",
+			  "a part of it, for ui.perfetto.dev" },
+		};
+
+		fputs("\n  The trace is too large to be opened as it is. "
+		      "Instead:\n",
+		      out);
+		for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
+			fprintf(out, "      %s", ways[i].command);
+			text_out_quoted(dir, out);
+			fprintf(out, "   %s\n", ways[i].does);
+		}
+	}
 }
 
 #define FACT_INDENT 13
@@ -596,17 +517,49 @@ static void write_summary_facts(const struct summary *summary,
 				const struct terminal *terminal, FILE *out)
 {
 	bool whole = summary_losses_none(summary);
+	char from[SIZE_TEXT], bytes[SIZE_TEXT];
+	char time[SIZE_TEXT], samples[SIZE_TEXT];
+	uint64_t all;
+	char patched[SIZE_TEXT], count[SIZE_TEXT];
 
 	(void)summary_slowed_print(summary, out);
 	summary_budget_print_over(summary, out);
 	print_run(summary, out);
-	print_patched(summary, out);
+	all = summary->totals.functions_patched +
+	      summary->totals.functions_unpatched;
+	if (all) {
+		fprintf(out, "  patched    %s of %s function%s without hooks",
+			size_format_count(summary->totals.functions_patched,
+					  patched),
+			size_format_count(all, count), size_plural(all));
+		if (summary->totals.functions_unpatched)
+			fputs("; the calls of the others are not known "
+			      "(perfrec doctor FILE says why)",
+			      out);
+		fputc('\n', out);
+	}
 	print_states(summary, out);
-	print_cpu(summary, out);
+	if (summary->totals.cpu_ns) {
+		fprintf(out,
+			"  CPU time   %s in %s sample%s, %u a second (perfrec "
+			"report --view cpu)\n",
+			size_format_ns(summary->totals.cpu_ns, time),
+			size_format_count(summary->totals.cpu_samples, samples),
+			size_plural(summary->totals.cpu_samples),
+			(unsigned int)summary->settings.cpu_hz);
+		print_unsampled(summary, out);
+	}
 	summary_sched_print(summary, out);
 	print_heap(summary, out);
 	print_flight(summary, out);
-	print_kept(summary, out);
+	if (summary->totals.trace_given_up_bytes) {
+		fprintf(out,
+			"  trace      from %s after its begin on; what was "
+			"before, %s, was given up (--keep last)\n",
+			size_format_ns(summary->totals.trace_from_ns, from),
+			size_format_bytes(summary->totals.trace_given_up_bytes,
+					  bytes));
+	}
 	if (!whole) {
 		terminal_style(terminal, STYLE_LOSS, out);
 		summary_losses_print(summary, "  lost       ", out);
@@ -682,7 +635,15 @@ int summary_print(struct summary *summary,
 	if (!err)
 		err = summary_async_print(summary, options->limit,
 					  options->full_names, &terminal, out);
-	print_notes(summary, out);
+	if (!summary->totals.spans && !summary->totals.refused_programs &&
+	    !summary->rebuilt) {
+		if (!summary->instrumented)
+			print_no_hooks(summary, out);
+		else if (summary->filtered)
+			fputs("\n  Nothing is left of this program by --filter "
+			      "and --exclude.\n",
+			      out);
+	}
 	print_file_list(summary, options->dir, out);
 	return fflush(out) || ferror(out) ? -EIO : err;
 }

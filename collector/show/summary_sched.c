@@ -39,21 +39,6 @@ static double share_of_all(const struct summary_totals *totals, uint64_t ns)
 	return all ? (double)ns / (double)all : 0;
 }
 
-/* Reports times that are only known as sums of threads. */
-static void print_spread(const struct summary_totals *totals, FILE *out)
-{
-	double share = share_of_all(totals, totals->spread_ns);
-	char spread[SIZE_TEXT];
-
-	if (share <= SPREAD_SHARE)
-		return;
-	fprintf(out,
-		"             %s (%.1f %%) of this is known of whole threads "
-		"only, and was spread over\n"
-		"             their switches; the rest was measured\n",
-		size_format_ns(totals->spread_ns, spread), 100 * share);
-}
-
 static void print_odd_part(const struct summary_totals *totals, uint64_t ns,
 			   const char *what, FILE *out)
 {
@@ -62,38 +47,6 @@ static void print_odd_part(const struct summary_totals *totals, uint64_t ns,
 	if (share_of_all(totals, ns) > ODD_SHARE)
 		fprintf(out, "             %s %s\n", size_format_ns(ns, text),
 			what);
-}
-
-/* Reports impossible on-CPU time (files/time_check.h). Functions have what their
- * threads have, so that is the same time. */
-static void print_surplus(const struct summary_totals *totals, FILE *out)
-{
-	uint64_t ns =
-		MAX(totals->surplus_functions_ns, totals->surplus_threads_ns) +
-		totals->surplus_silent_ns;
-	char text[SIZE_TEXT];
-
-	if (ns)
-		fprintf(out,
-			"             %s on CPUs contradicts what the kernel "
-			"counted, and is shown as unknown\n",
-			size_format_ns(ns, text));
-}
-
-static void print_unknown_threads(const struct summary_totals *totals,
-				  FILE *out)
-{
-	uint64_t known = totals->sched_threads + totals->sums_threads;
-	uint64_t unknown =
-		totals->threads > known ? totals->threads - known : 0;
-	char text[SIZE_TEXT];
-
-	if (unknown)
-		fprintf(out,
-			"             of %s thread%s it is not known when %s "
-			"ran\n",
-			size_format_count(unknown, text),
-			unknown == 1 ? "" : "s", unknown == 1 ? "it" : "they");
 }
 
 /* Reports threads that the lines above do not include. */
@@ -122,6 +75,12 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 	char on_cpu[SIZE_TEXT], runnable[SIZE_TEXT], blocked[SIZE_TEXT];
 	char switches[SIZE_TEXT];
 	char migrations[SIZE_TEXT];
+	uint64_t known;
+	uint64_t unknown;
+	char text[SIZE_TEXT];
+	double share;
+	char spread[SIZE_TEXT];
+	uint64_t ns;
 
 	if (!summary->settings.sched ||
 	    !(totals->sched_threads + totals->sums_threads +
@@ -137,7 +96,14 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 		size_format_count(totals->migrations, migrations),
 		totals->migrations == 1 ? "" : "s");
 	fputc('\n', out);
-	print_spread(totals, out);
+	share = share_of_all(totals, totals->spread_ns);
+	if (share > SPREAD_SHARE) {
+		fprintf(out,
+			"             %s (%.1f %%) of this is known of whole "
+			"threads only, and was spread over\n"
+			"             their switches; the rest was measured\n",
+			size_format_ns(totals->spread_ns, spread), 100 * share);
+	}
 	print_odd_part(totals, totals->unknown_sched_ns,
 		       "are not known: the kernel lost records, or nothing had "
 		       "been told yet",
@@ -145,8 +111,23 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 	print_odd_part(totals, totals->stolen_ns,
 		       "on a CPU were stolen: the host of this machine had it",
 		       out);
-	print_surplus(totals, out);
-	print_unknown_threads(totals, out);
+	ns = MAX(totals->surplus_functions_ns, totals->surplus_threads_ns) +
+	     totals->surplus_silent_ns;
+	/* See files/time_check.h. Functions have what their threads have, so
+	 * that is the same time. */
+	if (ns)
+		fprintf(out,
+			"             %s on CPUs contradicts what the kernel "
+			"counted, and is shown as unknown\n",
+			size_format_ns(ns, text));
+	known = totals->sched_threads + totals->sums_threads;
+	unknown = totals->threads > known ? totals->threads - known : 0;
+	if (unknown)
+		fprintf(out,
+			"             of %s thread%s it is not known when %s "
+			"ran\n",
+			size_format_count(unknown, text),
+			unknown == 1 ? "" : "s", unknown == 1 ? "it" : "they");
 	print_silent(totals, out);
 }
 

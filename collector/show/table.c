@@ -106,19 +106,6 @@ void table_release(struct table *table)
 
 /* --- widths -------------------------------------------------------------- */
 
-static size_t content_width(const struct table *table, size_t column)
-{
-	size_t width = terminal_width(table->columns[column].title);
-
-	for (size_t i = 0; i < table->count; i++) {
-		const char *cell = table->rows[i].cells[column];
-
-		if (cell)
-			width = MAX(width, terminal_width(cell));
-	}
-	return width;
-}
-
 static size_t values_width(const struct layout *layout)
 {
 	size_t width = strlen(layout->table->indent);
@@ -136,37 +123,38 @@ static bool has_layout_room(const struct layout *layout)
 	return !columns || values_width(layout) + NAME_COLUMNS_MIN <= columns;
 }
 
-/* Returns the visible column with the highest rank, or column_count if none may
- * be dropped. */
-static size_t least_wanted(const struct layout *layout)
-{
-	const struct table *table = layout->table;
-	size_t found = table->column_count;
-	unsigned int rank = 0;
-
-	for (size_t i = 0; i < table->column_count; i++) {
-		if (layout->left_out[i] || table->columns[i].rank <= rank)
-			continue;
-		rank = table->columns[i].rank;
-		found = i;
-	}
-	return found;
-}
-
 static void choose_widths(struct layout *layout)
 {
 	const struct table *table = layout->table;
 	size_t content[TABLE_COLUMNS_MAX], least;
 
 	for (size_t i = 0; i < table->column_count; i++) {
-		content[i] = content_width(table, i);
+		size_t width = terminal_width(table->columns[i].title);
+
+		for (size_t j = 0; j < table->count; j++) {
+			const char *cell = table->rows[j].cells[i];
+
+			if (cell)
+				width = MAX(width, terminal_width(cell));
+		}
+		content[i] = width;
 		layout->width[i] = MAX(content[i], table->columns[i].width);
 	}
 	if (has_layout_room(layout))
 		return;
 	memcpy(layout->width, content, sizeof(content));
 	while (!has_layout_room(layout)) {
-		least = least_wanted(layout);
+		unsigned int rank = 0;
+
+		/* The visible column with the highest rank. */
+		least = table->column_count;
+		for (size_t i = 0; i < table->column_count; i++) {
+			if (layout->left_out[i] ||
+			    table->columns[i].rank <= rank)
+				continue;
+			rank = table->columns[i].rank;
+			least = i;
+		}
 		if (least == table->column_count)
 			break;
 		layout->left_out[least] = true;
@@ -290,37 +278,6 @@ static void put_layout_row(const struct layout *layout, size_t which)
 	put_layout_name(layout, which);
 }
 
-/* Lists the dropped columns, on several lines if required. */
-static void put_left_out(const struct layout *layout)
-{
-	const struct table *table = layout->table;
-	size_t width = 0;
-
-	for (size_t i = 0; i < table->column_count; i++) {
-		const char *title = table->columns[i].title;
-
-		if (!layout->left_out[i])
-			continue;
-		if (!width) {
-			width = (size_t)fprintf(
-				layout->out, "%s(no room for:", table->indent);
-		} else {
-			fputc(',', layout->out);
-			width++;
-		}
-		/* A space, the title and a following character. */
-		if (width + terminal_width(title) + 2 >
-		    layout->terminal->columns) {
-			fputc('\n', layout->out);
-			width = (size_t)fprintf(layout->out, "%s ",
-						table->indent);
-		}
-		width += (size_t)fprintf(layout->out, " %s", title);
-	}
-	if (width)
-		fputs(")\n", layout->out);
-}
-
 static int make_table_names(struct layout *layout)
 {
 	const struct table *table = layout->table;
@@ -346,11 +303,37 @@ int table_print(const struct table *table, const struct terminal *terminal,
 	int err = table->failed ? -ENOMEM : make_table_names(&layout);
 
 	if (!err) {
+		size_t width;
+
 		choose_widths(&layout);
 		put_layout_titles(&layout);
 		for (size_t i = 0; i < table->count; i++)
 			put_layout_row(&layout, i);
-		put_left_out(&layout);
+		width = 0;
+		for (size_t i = 0; i < layout.table->column_count; i++) {
+			const char *title = layout.table->columns[i].title;
+
+			if (!layout.left_out[i])
+				continue;
+			if (!width) {
+				width = (size_t)fprintf(layout.out,
+							"%s(no room for:",
+							layout.table->indent);
+			} else {
+				fputc(',', layout.out);
+				width++;
+			}
+			/* A space, the title and a following character. */
+			if (width + terminal_width(title) + 2 >
+			    layout.terminal->columns) {
+				fputc('\n', layout.out);
+				width = (size_t)fprintf(layout.out, "%s ",
+							layout.table->indent);
+			}
+			width += (size_t)fprintf(layout.out, " %s", title);
+		}
+		if (width)
+			fputs(")\n", layout.out);
 	}
 	short_names_free(&layout.names);
 	return err;
@@ -411,22 +394,6 @@ static void put_markdown_cell(const char *text, FILE *out)
 	fputc(' ', out);
 }
 
-static void put_markdown_row(const struct table *table,
-			     const struct table_row *row, const char *name,
-			     FILE *out)
-{
-	for (size_t i = 0; i < table->column_count; i++)
-		put_markdown_cell(row->cells[i], out);
-	fputs("| ", out);
-	if (*name)
-		put_code(name, true, out);
-	if (shows_module(row)) {
-		fputc(' ', out);
-		put_code(path_name(row->module), true, out);
-	}
-	fputs(" |\n", out);
-}
-
 int table_print_markdown(const struct table *table, FILE *out)
 {
 	struct layout layout = { .table = table, .out = out };
@@ -441,10 +408,24 @@ int table_print_markdown(const struct table *table, FILE *out)
 			fputs(table->columns[i].left ? "|---" : "|--:", out);
 		fputs("|---|\n", out);
 		for (size_t i = 0; i < table->count; i++)
-			if (!table->rows[i].is_below)
-				put_markdown_row(
-					table, &table->rows[i],
-					short_names_get(&layout.names, i), out);
+			if (!table->rows[i].is_below) {
+				const char *name =
+					short_names_get(&layout.names, i);
+
+				for (size_t j = 0; j < table->column_count; j++)
+					put_markdown_cell(
+						table->rows[i].cells[j], out);
+				fputs("| ", out);
+				if (*name)
+					put_code(name, true, out);
+				if (shows_module(&table->rows[i])) {
+					fputc(' ', out);
+					put_code(path_name(
+							 table->rows[i].module),
+						 true, out);
+				}
+				fputs(" |\n", out);
+			}
 	}
 	short_names_free(&layout.names);
 	return err;

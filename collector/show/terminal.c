@@ -28,28 +28,24 @@ static size_t columns_of_environment(void)
 							    : (size_t)columns;
 }
 
-static size_t columns_of_terminal(int fd)
-{
-	struct winsize size;
-	size_t columns;
-
-	if (!ioctl(fd, TIOCGWINSZ, &size) && size.ws_col)
-		return size.ws_col;
-	columns = columns_of_environment();
-	return columns ? columns : COLUMNS_USUAL;
-}
-
 struct terminal terminal_of(FILE *out)
 {
 	const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
 	int fd = fileno(out);
 	struct terminal terminal = { 0 };
+	struct winsize size;
+	size_t columns;
 
 	if (fd < 0 || !isatty(fd)) {
 		terminal.columns = columns_of_environment();
 		return terminal;
 	}
-	terminal.columns = columns_of_terminal(fd);
+	if (!ioctl(fd, TIOCGWINSZ, &size) && size.ws_col) {
+		terminal.columns = size.ws_col;
+	} else {
+		columns = columns_of_environment();
+		terminal.columns = columns ? columns : COLUMNS_USUAL;
+	}
 	terminal.colours = !(no_colour && *no_colour) && term && *term &&
 			   strcmp(term, "dumb") != 0;
 	return terminal;
@@ -67,10 +63,10 @@ void terminal_style(const struct terminal *terminal, enum terminal_style style,
 		fprintf(out, "\033[%sm", codes[style]);
 }
 
-/* Returns the width of a character: East Asian scripts and emoji, combining
- * characters. */
-static size_t columns_of(uint32_t point)
+static size_t pass_character(const char **text)
 {
+	size_t length = utf8_length(*text, strnlen(*text, UTF8_BYTES_MAX));
+	uint32_t point;
 	static const struct {
 		uint32_t first, last;
 		size_t columns;
@@ -83,24 +79,16 @@ static size_t columns_of(uint32_t point)
 		{ 0x1f300, 0x1faff, 2 }, { 0x20000, 0x3fffd, 2 },
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
-		if (point >= ranges[i].first && point <= ranges[i].last)
-			return ranges[i].columns;
-	return 1;
-}
-
-static size_t pass_character(const char **text)
-{
-	size_t length = utf8_length(*text, strnlen(*text, UTF8_BYTES_MAX));
-	uint32_t point;
-
 	if (!length) {
 		(*text)++;
 		return 1;
 	}
 	point = utf8_point(*text, length);
 	*text += length;
-	return columns_of(point);
+	for (size_t i = 0; i < ARRAY_SIZE(ranges); i++)
+		if (point >= ranges[i].first && point <= ranges[i].last)
+			return ranges[i].columns;
+	return 1;
 }
 
 size_t terminal_width(const char *text)
@@ -149,22 +137,6 @@ size_t terminal_put(const char *text, size_t columns, FILE *out)
 	return used + width;
 }
 
-/* Returns the width of @length bytes. Escape sequences of styles have none. */
-static size_t width_of_text(const char *text, size_t length)
-{
-	const char *end = text + length;
-	size_t width = 0;
-
-	while (text < end) {
-		if (*text != '\033')
-			width += pass_character(&text);
-		else
-			while (text < end && *text++ != 'm') {
-			}
-	}
-	return width;
-}
-
 void terminal_wrap(const struct terminal *terminal, const char *text,
 		   size_t indent, FILE *out)
 {
@@ -173,8 +145,17 @@ void terminal_wrap(const struct terminal *terminal, const char *text,
 	while (*text) {
 		size_t blanks = strspn(text, " ");
 		size_t length = blanks + strcspn(text + blanks, " \n");
-		size_t width = width_of_text(text, length);
+		const char *end = text + length, *next = text;
+		size_t width = 0;
 
+		/* Escape sequences of styles have no width. */
+		while (next < end) {
+			if (*next != '\033')
+				width += pass_character(&next);
+			else
+				while (next < end && *next++ != 'm') {
+				}
+		}
 		if (terminal->columns && used > indent && length > blanks &&
 		    used + width > terminal->columns) {
 			fprintf(out, "\n%*s", (int)indent, "");

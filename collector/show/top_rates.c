@@ -41,19 +41,6 @@ static uint64_t growth_of_member(const json_t *before, const json_t *after,
 	return growth(rate_number(before, key), rate_number(after, key));
 }
 
-static struct top_row read_row(const json_t *json)
-{
-	return (struct top_row){ .name = rate_text(json, "name"),
-				 .module = rate_text(json, "module"),
-				 .state = rate_text(json, "state"),
-				 .calls = rate_number(json, "calls"),
-				 .self_ns = rate_number(json, "self_ns"),
-				 .on_cpu_ns =
-					 rate_number(json, "on_cpu_self_ns"),
-				 .blocked_ns =
-					 rate_number(json, "blocked_self_ns") };
-}
-
 static int by_name(const void *a, const void *b)
 {
 	const struct top_row *left = a, *right = b;
@@ -81,8 +68,19 @@ static struct top_row *read_rows(const json_t *top, size_t *count)
 
 	*count = json_array_size(list);
 	rows = calloc(*count + 1, sizeof(*rows));
-	for (size_t i = 0; rows && i < *count; i++)
-		rows[i] = read_row(json_array_get(list, i));
+	for (size_t i = 0; rows && i < *count; i++) {
+		const json_t *json = json_array_get(list, i);
+
+		rows[i] = (struct top_row){
+			.name = rate_text(json, "name"),
+			.module = rate_text(json, "module"),
+			.state = rate_text(json, "state"),
+			.calls = rate_number(json, "calls"),
+			.self_ns = rate_number(json, "self_ns"),
+			.on_cpu_ns = rate_number(json, "on_cpu_self_ns"),
+			.blocked_ns = rate_number(json, "blocked_self_ns")
+		};
+	}
 	if (rows)
 		qsort(rows, *count, sizeof(*rows), by_name);
 	return rows;
@@ -244,27 +242,20 @@ static size_t choose_rate_columns(const struct top_rates *rates,
 	return count;
 }
 
-/* Counts the rows to show. Rows are sorted, so idle functions are last. */
-static size_t rows_to_show(const struct top_rates *rates, size_t limit)
-{
-	size_t count = 0;
-
-	while (count < rates->count && (!limit || count < limit) &&
-	       (rates->rows[count].new_ns || rates->rows[count].new_calls))
-		count++;
-	return count;
-}
-
 int top_rates_print(const struct top_rates *rates, size_t limit,
 		    bool full_names, FILE *out)
 {
 	const struct terminal terminal = terminal_of(out);
-	size_t count = rows_to_show(rates, limit);
+	size_t count = 0;
 	struct table_column shown[COLUMNS];
 	struct table table;
 	int err;
 	char text[512];
 
+	/* Rows are sorted, so idle functions are last. */
+	while (count < rates->count && (!limit || count < limit) &&
+	       (rates->rows[count].new_ns || rates->rows[count].new_calls))
+		count++;
 	top_rates_head(rates, text, sizeof(text) - 1);
 	strcat(text, "\n");
 	terminal_wrap(&terminal, text, 2, out);

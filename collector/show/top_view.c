@@ -69,23 +69,6 @@ static bool is_row_shown(const struct top_view *view,
 	       strstr(row->name, view->filter);
 }
 
-static int make_view_names(struct top_view *view, const struct top_rates *rates)
-{
-	const char **full = calloc(rates->count + 1, sizeof(*full));
-	int err;
-
-	if (!full)
-		return -ENOMEM;
-	for (size_t i = 0; i < rates->count; i++)
-		full[i] = rates->rows[i].name;
-	short_names_free(&view->names);
-	view->names = (struct short_names){ 0 };
-	err = short_names_make(&view->names, full, rates->count,
-			       view->full_names);
-	free(full);
-	return err;
-}
-
 /* Finds the new place of the selected function, which may be gone. */
 static void find_chosen(struct top_view *view, const struct top_rates *rates)
 {
@@ -106,8 +89,20 @@ static void find_chosen(struct top_view *view, const struct top_rates *rates)
 int top_view_fill(struct top_view *view, const struct top_rates *rates)
 {
 	struct sorting sorting = { view, rates };
-	int err = make_view_names(view, rates);
+	int err;
+	const char **full = calloc(rates->count + 1, sizeof(*full));
 
+	if (!full) {
+		err = -ENOMEM;
+	} else {
+		for (size_t i = 0; i < rates->count; i++)
+			full[i] = rates->rows[i].name;
+		short_names_free(&view->names);
+		view->names = (struct short_names){ 0 };
+		err = short_names_make(&view->names, full, rates->count,
+				       view->full_names);
+		free(full);
+	}
 	view->count = 0;
 	free(view->shown);
 	view->shown = calloc(rates->count + 1, sizeof(*view->shown));
