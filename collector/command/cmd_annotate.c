@@ -47,27 +47,6 @@ static int take_annotate_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-static int parse_annotate_line(int argc, char **argv,
-			       struct annotate_command *command)
-{
-	int result = opts_parse(CMD_ANNOTATE, argc, argv, take_annotate_option,
-				command);
-
-	if (result != OPTS_GO_ON)
-		return result;
-	argv += optind;
-	argc -= optind;
-	if (argc < 1 || argc > 2 || !argv[0][0] || (argc == 2 && !argv[1][0])) {
-		log_err("give a function, and maybe the folder of a recording: "
-			"perfrec annotate FUNC [DIR]");
-		return OPTS_WRONG;
-	}
-	command->word = argv[0];
-	if (argc == 2)
-		command->dir = argv[1];
-	return OPTS_GO_ON;
-}
-
 static int read_profiles(struct annotate_command *command)
 {
 	size_t found = 0;
@@ -106,8 +85,10 @@ static int read_profiles(struct annotate_command *command)
 	return -ENOENT;
 }
 
-static const char *choose(const struct annotate_command *command)
+static int show_annotate(const struct annotate_command *command)
 {
+	struct annotate annotate;
+	int err = 0;
 	struct pprof_rows all = { 0 };
 	const char *name = NULL;
 
@@ -124,15 +105,6 @@ static const char *choose(const struct annotate_command *command)
 	else
 		log_err("out of memory");
 	free(all.list);
-	return name;
-}
-
-static int show_annotate(const struct annotate_command *command)
-{
-	const char *name = choose(command);
-	struct annotate annotate;
-	int err = 0;
-
 	if (!name)
 		return OPTS_FAILED;
 	annotate_begin(name, &annotate);
@@ -156,10 +128,21 @@ static int show_annotate(const struct annotate_command *command)
 int cmd_annotate(int argc, char **argv)
 {
 	struct annotate_command command = { .dir = RECORDING_DIR };
-	int result = parse_annotate_line(argc, argv, &command);
+	int result = opts_parse(CMD_ANNOTATE, argc, argv, take_annotate_option,
+				&command);
 
 	if (result != OPTS_GO_ON)
 		return result;
+	argv += optind;
+	argc -= optind;
+	if (argc < 1 || argc > 2 || !argv[0][0] || (argc == 2 && !argv[1][0])) {
+		log_err("give a function, and maybe the folder of a recording: "
+			"perfrec annotate FUNC [DIR]");
+		return OPTS_WRONG;
+	}
+	command.word = argv[0];
+	if (argc == 2)
+		command.dir = argv[1];
 	/* It reports a folder that is no recording. */
 	if (summary_read(command.dir, &command.summary))
 		return OPTS_FAILED;

@@ -165,31 +165,28 @@ static int take_cc_option(void *to, const struct opts_value *value)
 
 /* --- running the compiler ------------------------------------------------ */
 
-static void put_quoted(FILE *out, const char *word)
-{
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
-				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-				    "0123456789_-+=./,:@%";
-
-	if (*word && !word[strspn(word, plain)]) {
-		fputs(word, out);
-		return;
-	}
-	putc('\'', out);
-	for (; *word; word++)
-		if (*word == '\'')
-			fputs("'\\''", out);
-		else
-			putc(*word, out);
-	putc('\'', out);
-}
-
 static void show_words(const struct words *words, FILE *out)
 {
 	for (size_t i = 0; i < words->count; i++) {
+		const char *word;
+		static const char plain[] =
+			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01"
+			"23456789_-+=./,:@%";
+
 		if (i)
 			putc(' ', out);
-		put_quoted(out, words->list[i]);
+		word = words->list[i];
+		if (*word && !word[strspn(word, plain)]) {
+			fputs(word, out);
+		} else {
+			putc('\'', out);
+			for (; *word; word++)
+				if (*word == '\'')
+					fputs("'\\''", out);
+				else
+					putc(*word, out);
+			putc('\'', out);
+		}
 	}
 	putc('\n', out);
 	fflush(out);
@@ -613,41 +610,6 @@ static int read_command(struct cc *cc, char **argv)
 	return OPTS_GO_ON;
 }
 
-static void warn_of_foreign(const struct compile_line *line)
-{
-	for (size_t i = 0; line->makes_code && i < line->count; i++)
-		if (line->words[i].kind == COMPILE_FOREIGN)
-			log_warn("no hooks in '%s': perfrec cc knows C, C++, "
-				 "Objective-C, Fortran, Ada and D",
-				 line->words[i].text);
-}
-
-static void warn_of_stripping(const struct compile_line *line)
-{
-	/* gnatmake's -s is another option. */
-	if (line->links && line->strips && !line->freestanding &&
-	    !line->no_hooks && !line->gnatmake)
-		log_warn(
-			"'%s' strips the names of functions: perfrec will show "
-			"places such as 'app+0x1234'; leave it out",
-			line->strips);
-}
-
-/* clang passes such sources to a gcc, with flags that only clang accepts. */
-static void drop_gcc_only(struct compile_line *line)
-{
-	for (size_t i = 0; i < line->count; i++) {
-		struct compile_word *word = &line->words[i];
-
-		if (!word->gcc_only || !word->chosen)
-			continue;
-		word->chosen = false;
-		log_warn("no hooks in '%s', which clang leaves to another "
-			 "compiler: use that one",
-			 word->text);
-	}
-}
-
 static bool wants_flags(const struct compile_line *line)
 {
 	return line->makes_code &&
@@ -690,21 +652,6 @@ static int find_specs(struct cc *cc)
 	return OPTS_FAILED;
 }
 
-/* gcc's link-time optimisation puts hooks into all functions or none. */
-static void choose_all_that_links(struct cc *cc)
-{
-	const struct cc_options *options = &cc->options;
-	struct compile_line *line = cc->line;
-
-	if (!line->lto || !line->links || line->freestanding ||
-	    !(options->only.count || options->except.count))
-		return;
-	log_warn("--only and --exclude have no effect on --hooks=entry with "
-		 "-flto: gcc puts hooks in when it links");
-	for (size_t i = 0; i < line->count; i++)
-		line->words[i].chosen |= line->words[i].kind == COMPILE_SOURCE;
-}
-
 /* Prepares --hooks=entry, or deselects all sources if it is impossible. */
 static int prepare_entry(struct cc *cc)
 {
@@ -720,7 +667,16 @@ static int prepare_entry(struct cc *cc)
 	}
 	if (cc->answer.target.clang)
 		return OPTS_GO_ON;
-	choose_all_that_links(cc);
+	/* gcc's link-time optimisation puts hooks into all functions or
+	 * none. */
+	if (line->lto && line->links && !line->freestanding &&
+	    (cc->options.only.count || cc->options.except.count)) {
+		log_warn("--only and --exclude have no effect on --hooks=entry "
+			 "with -flto: gcc puts hooks in when it links");
+		for (size_t i = 0; i < line->count; i++)
+			line->words[i].chosen |=
+				line->words[i].kind == COMPILE_SOURCE;
+	}
 	return find_specs(cc);
 }
 
@@ -782,7 +738,12 @@ static int find_flags(struct cc *cc)
 	const char *why;
 	int err, result;
 
-	warn_of_stripping(line);
+	/* gnatmake's -s is another option. */
+	if (line->links && line->strips && !line->freestanding &&
+	    !line->no_hooks && !line->gnatmake)
+		log_warn("'%s' strips the names of functions: perfrec will "
+			 "show places such as 'app+0x1234'; leave it out",
+			 line->strips);
 	if (!wanted && !line->links &&
 	    !compile_line_count(line, COMPILE_FOREIGN, false))
 		return OPTS_GO_ON;
@@ -792,9 +753,25 @@ static int find_flags(struct cc *cc)
 		return OPTS_GO_ON;
 	if (err)
 		return OPTS_FAILED;
-	if (cc->answer.target.clang)
-		drop_gcc_only(line);
-	warn_of_foreign(line);
+	if (cc->answer.target.clang) {
+		/* clang passes such sources to a gcc, with flags that only
+		 * clang accepts. */
+		for (size_t i = 0; i < line->count; i++) {
+			struct compile_word *word = &line->words[i];
+
+			if (!word->gcc_only || !word->chosen)
+				continue;
+			word->chosen = false;
+			log_warn("no hooks in '%s', which clang leaves to "
+				 "another compiler: use that one",
+				 word->text);
+		}
+	}
+	for (size_t i = 0; line->makes_code && i < line->count; i++)
+		if (line->words[i].kind == COMPILE_FOREIGN)
+			log_warn("no hooks in '%s': perfrec cc knows C, C++, "
+				 "Objective-C, Fortran, Ada and D",
+				 line->words[i].text);
 	if (choice->hooks == COMPILE_ENTRY) {
 		result = prepare_entry(cc);
 		if (result != OPTS_GO_ON)

@@ -193,17 +193,6 @@ static int take_words(int argc, char **argv, struct ctl_options *options)
 	return OPTS_GO_ON;
 }
 
-static int parse_ctl_line(int argc, char **argv, struct ctl_options *options)
-{
-	int result;
-
-	argc = take_list(argc, argv, options);
-	result = opts_parse(CMD_CTL, argc, argv, take_ctl_option, options);
-	if (result != OPTS_GO_ON)
-		return result;
-	return take_words(argc - optind, argv + optind, options);
-}
-
 /* --- output -------------------------------------------------------------- */
 
 static const char *ctl_text(const json_t *object, const char *key)
@@ -230,23 +219,6 @@ static void print_padded_name(const char *name, int width)
 	printf("%s%*s", clean, width > columns ? width - columns : 0, "");
 }
 
-static void print_duration(uint64_t seconds)
-{
-	char text[32];
-
-	if (seconds < 60)
-		snprintf(text, sizeof(text), "%us", (unsigned int)seconds);
-	else if (seconds < 3600)
-		snprintf(text, sizeof(text), "%um%02us",
-			 (unsigned int)(seconds / 60),
-			 (unsigned int)(seconds % 60));
-	else
-		snprintf(text, sizeof(text), "%lluh%02um",
-			 (unsigned long long)(seconds / 3600),
-			 (unsigned int)(seconds / 60 % 60));
-	printf("%9s  ", text);
-}
-
 /* Returns the budget @name of the program @row. NULL: an older collector has
  * none. */
 static const json_t *find_budget(const json_t *row, const char *name)
@@ -259,49 +231,6 @@ static const json_t *find_budget(const json_t *row, const char *name)
 	return NULL;
 }
 
-static void print_full_budgets(const json_t *row)
-{
-	const json_t *budgets = json_object_get(row, "budgets");
-
-	for (size_t i = 0; i < json_array_size(budgets); i++) {
-		const json_t *budget = json_array_get(budgets, i);
-		char most[SIZE_TEXT];
-
-		if (!ctl_text(budget, "full_since")[0])
-			continue;
-		printf("%7s  no room for ", "");
-		print_padded_name(ctl_text(budget, "name"), 0);
-		printf(" since ");
-		print_padded_name(ctl_text(budget, "full_since"), 0);
-		printf(": it may have %s\n",
-		       size_format_bytes(ctl_number(budget, "bytes_max"),
-					 most));
-	}
-}
-
-static void print_row(const json_t *row)
-{
-	char spans[SIZE_TEXT], lost[SIZE_TEXT], bytes[SIZE_TEXT];
-	char memory[SIZE_TEXT], names[SIZE_TEXT];
-
-	printf("%7llu  ", (unsigned long long)ctl_number(row, "pid"));
-	print_padded_name(ctl_text(row, "program"), 15);
-	printf("  %-9s  %7llu  %12s  %8s  ", ctl_text(row, "state"),
-	       (unsigned long long)ctl_number(row, "threads"),
-	       size_format_count(ctl_number(row, "spans"), spans),
-	       size_format_count(ctl_number(row, "lost"), lost));
-	print_duration(ctl_number(row, "seconds"));
-	printf("%9s  %9s  %9s  ",
-	       size_format_bytes(ctl_number(row, "bytes"), bytes),
-	       size_format_bytes(
-		       ctl_number(find_budget(row, "memory"), "bytes"), memory),
-	       size_format_bytes(ctl_number(find_budget(row, "names"), "bytes"),
-				 names));
-	print_padded_name(ctl_text(row, "folder"), 0);
-	putchar('\n');
-	print_full_budgets(row);
-}
-
 static void print_list(const json_t *answer)
 {
 	const json_t *programs = json_object_get(answer, "programs");
@@ -309,8 +238,59 @@ static void print_list(const json_t *answer)
 	printf("%7s  %-15s  %-9s  %7s  %12s  %8s  %9s  %9s  %9s  %9s  %s\n",
 	       "PID", "PROGRAM", "STATE", "THREADS", "SPANS", "LOST", "FOR",
 	       "TRACE", "MEMORY", "NAMES", "FOLDER");
-	for (size_t i = 0; i < json_array_size(programs); i++)
-		print_row(json_array_get(programs, i));
+	for (size_t i = 0; i < json_array_size(programs); i++) {
+		const json_t *row = json_array_get(programs, i);
+		char spans[SIZE_TEXT], lost[SIZE_TEXT], bytes[SIZE_TEXT];
+		char memory[SIZE_TEXT], names[SIZE_TEXT];
+		const json_t *budgets;
+		uint64_t seconds;
+		char text[32];
+
+		printf("%7llu  ", (unsigned long long)ctl_number(row, "pid"));
+		print_padded_name(ctl_text(row, "program"), 15);
+		printf("  %-9s  %7llu  %12s  %8s  ", ctl_text(row, "state"),
+		       (unsigned long long)ctl_number(row, "threads"),
+		       size_format_count(ctl_number(row, "spans"), spans),
+		       size_format_count(ctl_number(row, "lost"), lost));
+		seconds = ctl_number(row, "seconds");
+		if (seconds < 60)
+			snprintf(text, sizeof(text), "%us",
+				 (unsigned int)seconds);
+		else if (seconds < 3600)
+			snprintf(text, sizeof(text), "%um%02us",
+				 (unsigned int)(seconds / 60),
+				 (unsigned int)(seconds % 60));
+		else
+			snprintf(text, sizeof(text), "%lluh%02um",
+				 (unsigned long long)(seconds / 3600),
+				 (unsigned int)(seconds / 60 % 60));
+		printf("%9s  ", text);
+		printf("%9s  %9s  %9s  ",
+		       size_format_bytes(ctl_number(row, "bytes"), bytes),
+		       size_format_bytes(
+			       ctl_number(find_budget(row, "memory"), "bytes"),
+			       memory),
+		       size_format_bytes(
+			       ctl_number(find_budget(row, "names"), "bytes"),
+			       names));
+		print_padded_name(ctl_text(row, "folder"), 0);
+		putchar('\n');
+		budgets = json_object_get(row, "budgets");
+		for (size_t j = 0; j < json_array_size(budgets); j++) {
+			const json_t *budget = json_array_get(budgets, j);
+			char most[SIZE_TEXT];
+
+			if (!ctl_text(budget, "full_since")[0])
+				continue;
+			printf("%7s  no room for ", "");
+			print_padded_name(ctl_text(budget, "name"), 0);
+			printf(" since ");
+			print_padded_name(ctl_text(budget, "full_since"), 0);
+			printf(": it may have %s\n",
+			       size_format_bytes(
+				       ctl_number(budget, "bytes_max"), most));
+		}
+	}
 }
 
 static void print_done(const char *what, const json_t *answer)
@@ -326,20 +306,6 @@ static void print_done(const char *what, const json_t *answer)
 		printf(" (");
 		print_padded_name(ctl_text(row, "folder"), 0);
 		puts(")");
-	}
-}
-
-static void print_files(const json_t *row)
-{
-	const json_t *files = json_object_get(row, "files");
-
-	for (size_t i = 0; i < json_array_size(files); i++) {
-		const char *file = json_string_value(json_array_get(files, i));
-
-		print_padded_name(ctl_text(row, "folder"), 0);
-		putchar('/');
-		print_padded_name(file ? file : "", 0);
-		putchar('\n');
 	}
 }
 
@@ -393,66 +359,17 @@ static void add_ctl_function(struct table *table, const json_t *row)
 		table_behind(table, why);
 }
 
-static int print_program_functions(const struct ctl_options *options,
-				   const json_t *answer)
-{
-	const struct terminal terminal = terminal_of(stdout);
-	const json_t *programs = json_object_get(answer, "functions");
-	int err = 0;
-
-	for (size_t i = 0; i < json_array_size(programs) && !err; i++) {
-		const json_t *rows = json_object_get(
-			json_array_get(programs, i), "functions");
-		struct table table;
-
-		table_init(&table, function_columns,
-			   ARRAY_SIZE(function_columns), "FUNCTION");
-		table.indent = "";
-		table.full_names = options->full_names;
-		for (size_t j = 0; j < json_array_size(rows); j++)
-			add_ctl_function(&table, json_array_get(rows, j));
-		err = table_print(&table, &terminal, stdout);
-		table_release(&table);
-	}
-	return err;
-}
-
 static uint64_t stat_of(const json_t *answer, const char *key)
 {
 	return ctl_number(json_object_get(answer, "stats"), key);
-}
-
-static void print_process_stats(const json_t *answer)
-{
-	char up[SIZE_TEXT], cpu[SIZE_TEXT], memory[SIZE_TEXT];
-
-	printf("perfrec-collect (pid %llu): up %s, CPU %s, memory %s, "
-	       "files %llu of %llu\n",
-	       (unsigned long long)ctl_number(
-		       json_object_get(answer, "collector"), "pid"),
-	       size_format_ns(stat_of(answer, "uptime_ns"), up),
-	       size_format_ns(stat_of(answer, "cpu_ns"), cpu),
-	       size_format_bytes(stat_of(answer, "rss_bytes"), memory),
-	       (unsigned long long)stat_of(answer, "open_files"),
-	       (unsigned long long)stat_of(answer, "open_files_max"));
-}
-
-static void print_removed(const json_t *answer)
-{
-	char count[SIZE_TEXT], bytes[SIZE_TEXT];
-	unsigned long long removed = stat_of(answer, "removed");
-
-	if (removed)
-		printf("removed: %s old recording%s, %s (--keep-recordings)\n",
-		       size_format_count(removed, count), size_plural(removed),
-		       size_format_bytes(stat_of(answer, "removed_bytes"),
-					 bytes));
 }
 
 static void print_sum_stats(const json_t *answer)
 {
 	char programs[SIZE_TEXT], spans[SIZE_TEXT], lost[SIZE_TEXT];
 	char disk[SIZE_TEXT], most[SIZE_TEXT] = "";
+	char count[SIZE_TEXT], bytes[SIZE_TEXT];
+	unsigned long long removed;
 
 	if (stat_of(answer, "disk_bytes_max"))
 		size_format_bytes(stat_of(answer, "disk_bytes_max"), most);
@@ -466,49 +383,12 @@ static void print_sum_stats(const json_t *answer)
 	       size_format_count(stat_of(answer, "lost"), lost),
 	       size_format_bytes(stat_of(answer, "disk_bytes"), disk),
 	       most[0] ? " of " : "", most);
-	print_removed(answer);
-}
-
-static void print_cache_stats(const json_t *answer)
-{
-	char lag[SIZE_TEXT], names[SIZE_TEXT], names_most[SIZE_TEXT];
-	char tables[SIZE_TEXT], tables_most[SIZE_TEXT];
-
-	printf("drain: %llu worker%s, at most %s behind\n",
-	       (unsigned long long)stat_of(answer, "workers"),
-	       stat_of(answer, "workers") == 1 ? "" : "s",
-	       size_format_ns(stat_of(answer, "lag_ns"), lag));
-	printf("names: %s (of one recording at most %s), symbol tables: %s "
-	       "(%s)\n",
-	       size_format_bytes(stat_of(answer, "names_bytes"), names),
-	       size_format_bytes(stat_of(answer, "names_bytes_max"),
-				 names_most),
-	       size_format_bytes(stat_of(answer, "tables_bytes"), tables),
-	       size_format_bytes(stat_of(answer, "tables_bytes_max"),
-				 tables_most));
-	printf("helpers: %llu running, %llu started, %llu failed\n",
-	       (unsigned long long)stat_of(answer, "helpers"),
-	       (unsigned long long)stat_of(answer, "helpers_started"),
-	       (unsigned long long)stat_of(answer, "helpers_failed"));
-}
-
-static void print_push_stats(const json_t *answer)
-{
-	char bytes[SIZE_TEXT], waiting[SIZE_TEXT];
-
-	if (!stat_of(answer, "push_windows") && !stat_of(answer, "push_full") &&
-	    !stat_of(answer, "push_failed"))
-		return;
-	printf("push: %llu windows (%s) sent, %llu (%s) waiting, %llu given "
-	       "up; %llu requests refused, %llu sent again\n",
-	       (unsigned long long)stat_of(answer, "pushed_windows"),
-	       size_format_bytes(stat_of(answer, "pushed_bytes"), bytes),
-	       (unsigned long long)stat_of(answer, "push_spooled_windows"),
-	       size_format_bytes(stat_of(answer, "push_spooled_bytes"),
-				 waiting),
-	       (unsigned long long)stat_of(answer, "push_dropped_windows"),
-	       (unsigned long long)stat_of(answer, "push_refused"),
-	       (unsigned long long)stat_of(answer, "push_retries"));
+	removed = stat_of(answer, "removed");
+	if (removed)
+		printf("removed: %s old recording%s, %s (--keep-recordings)\n",
+		       size_format_count(removed, count), size_plural(removed),
+		       size_format_bytes(stat_of(answer, "removed_bytes"),
+					 bytes));
 }
 
 static void print_refusals(const json_t *answer)
@@ -618,11 +498,53 @@ static int print_stats(const struct ctl_options *options, const json_t *answer)
 	const json_t *rows =
 		json_object_get(json_object_get(answer, "stats"), "recordings");
 	int err;
+	char up[SIZE_TEXT], cpu[SIZE_TEXT], memory[SIZE_TEXT];
+	char lag[SIZE_TEXT], names[SIZE_TEXT], names_most[SIZE_TEXT];
+	char tables[SIZE_TEXT], tables_most[SIZE_TEXT];
+	char bytes[SIZE_TEXT], waiting[SIZE_TEXT];
 
-	print_process_stats(answer);
+	printf("perfrec-collect (pid %llu): up %s, CPU %s, memory %s, files "
+	       "%llu of %llu\n",
+	       (unsigned long long)ctl_number(
+		       json_object_get(answer, "collector"), "pid"),
+	       size_format_ns(stat_of(answer, "uptime_ns"), up),
+	       size_format_ns(stat_of(answer, "cpu_ns"), cpu),
+	       size_format_bytes(stat_of(answer, "rss_bytes"), memory),
+	       (unsigned long long)stat_of(answer, "open_files"),
+	       (unsigned long long)stat_of(answer, "open_files_max"));
 	print_sum_stats(answer);
-	print_cache_stats(answer);
-	print_push_stats(answer);
+	printf("drain: %llu worker%s, at most %s behind\n",
+	       (unsigned long long)stat_of(answer, "workers"),
+	       stat_of(answer, "workers") == 1 ? "" : "s",
+	       size_format_ns(stat_of(answer, "lag_ns"), lag));
+	printf("names: %s (of one recording at most %s), symbol tables: %s "
+	       "(%s)\n",
+	       size_format_bytes(stat_of(answer, "names_bytes"), names),
+	       size_format_bytes(stat_of(answer, "names_bytes_max"),
+				 names_most),
+	       size_format_bytes(stat_of(answer, "tables_bytes"), tables),
+	       size_format_bytes(stat_of(answer, "tables_bytes_max"),
+				 tables_most));
+	printf("helpers: %llu running, %llu started, %llu failed\n",
+	       (unsigned long long)stat_of(answer, "helpers"),
+	       (unsigned long long)stat_of(answer, "helpers_started"),
+	       (unsigned long long)stat_of(answer, "helpers_failed"));
+	if (stat_of(answer, "push_windows") || stat_of(answer, "push_full") ||
+	    stat_of(answer, "push_failed")) {
+		printf("push: %llu windows (%s) sent, %llu (%s) waiting, %llu "
+		       "given up; %llu requests refused, %llu sent again\n",
+		       (unsigned long long)stat_of(answer, "pushed_windows"),
+		       size_format_bytes(stat_of(answer, "pushed_bytes"),
+					 bytes),
+		       (unsigned long long)stat_of(answer,
+						   "push_spooled_windows"),
+		       size_format_bytes(stat_of(answer, "push_spooled_bytes"),
+					 waiting),
+		       (unsigned long long)stat_of(answer,
+						   "push_dropped_windows"),
+		       (unsigned long long)stat_of(answer, "push_refused"),
+		       (unsigned long long)stat_of(answer, "push_retries"));
+	}
 	print_refusals(answer);
 	err = print_table_rows(options, rows, recording_columns,
 			       ARRAY_SIZE(recording_columns),
@@ -639,8 +561,20 @@ static int print_answer(const struct ctl_options *options, const json_t *answer)
 	else if (!strcmp(options->verb, "flush")) {
 		const json_t *flushed = json_object_get(answer, "flushed");
 
-		for (size_t i = 0; i < json_array_size(flushed); i++)
-			print_files(json_array_get(flushed, i));
+		for (size_t i = 0; i < json_array_size(flushed); i++) {
+			const json_t *row = json_array_get(flushed, i);
+			const json_t *files = json_object_get(row, "files");
+
+			for (size_t j = 0; j < json_array_size(files); j++) {
+				const char *file = json_string_value(
+					json_array_get(files, j));
+
+				print_padded_name(ctl_text(row, "folder"), 0);
+				putchar('/');
+				print_padded_name(file ? file : "", 0);
+				putchar('\n');
+			}
+		}
 	} else if (!strcmp(options->verb, "stop") && !options->target)
 		printf("ended perfrec-collect (pid %llu)\n",
 		       (unsigned long long)ctl_number(
@@ -657,9 +591,28 @@ static int print_answer(const struct ctl_options *options, const json_t *answer)
 		}
 	} else if (!strcmp(options->verb, "categories"))
 		print_done("told", answer);
-	else if (!strcmp(options->verb, "functions"))
-		return print_program_functions(options, answer);
-	else if (!strcmp(options->verb, "stats"))
+	else if (!strcmp(options->verb, "functions")) {
+		const struct terminal terminal = terminal_of(stdout);
+		const json_t *programs = json_object_get(answer, "functions");
+		int err = 0;
+
+		for (size_t i = 0; i < json_array_size(programs) && !err; i++) {
+			const json_t *rows = json_object_get(
+				json_array_get(programs, i), "functions");
+			struct table table;
+
+			table_init(&table, function_columns,
+				   ARRAY_SIZE(function_columns), "FUNCTION");
+			table.indent = "";
+			table.full_names = options->full_names;
+			for (size_t j = 0; j < json_array_size(rows); j++)
+				add_ctl_function(&table,
+						 json_array_get(rows, j));
+			err = table_print(&table, &terminal, stdout);
+			table_release(&table);
+		}
+		return err;
+	} else if (!strcmp(options->verb, "stats"))
 		return print_stats(options, answer);
 	else if (!strcmp(options->verb, "forget"))
 		printf("forgot %llu module%s\n",
@@ -700,17 +653,6 @@ static int forget(json_t **out)
 
 #define CTL_JSON_VERSION 1
 
-static void add_short_names(json_t *rows)
-{
-	for (size_t i = 0; i < json_array_size(rows); i++) {
-		json_t *row = json_array_get(rows, i);
-		char text[NAME_FOLD_BYTES];
-
-		name_fold(ctl_text(row, "name"), text);
-		json_object_set_new(row, "short", json_text(text));
-	}
-}
-
 static int ask_for_answer(const struct ctl_options *options, json_t **out)
 {
 	const struct ctl_request request = { .command = "ctl",
@@ -728,12 +670,17 @@ static int ask_for_answer(const struct ctl_options *options, json_t **out)
 int cmd_ctl(int argc, char **argv)
 {
 	struct ctl_options options = { 0 };
-	int result = parse_ctl_line(argc, argv, &options);
+	int result;
 	json_t *answer;
 	bool partial;
 	int err = 0;
 	bool some;
 
+	argc = take_list(argc, argv, &options);
+	result = opts_parse(CMD_CTL, argc, argv, take_ctl_option, &options);
+	if (result != OPTS_GO_ON)
+		return result;
+	result = take_words(argc - optind, argv + optind, &options);
 	if (result != OPTS_GO_ON)
 		return result;
 	if (!strcmp(options.verb, "forget") ? forget(&answer)
@@ -742,9 +689,19 @@ int cmd_ctl(int argc, char **argv)
 	if (options.json) {
 		const json_t *programs = json_object_get(answer, "functions");
 
-		for (size_t i = 0; i < json_array_size(programs); i++)
-			add_short_names(json_object_get(
-				json_array_get(programs, i), "functions"));
+		for (size_t i = 0; i < json_array_size(programs); i++) {
+			json_t *rows = json_object_get(
+				json_array_get(programs, i), "functions");
+
+			for (size_t j = 0; j < json_array_size(rows); j++) {
+				json_t *row = json_array_get(rows, j);
+				char text[NAME_FOLD_BYTES];
+
+				name_fold(ctl_text(row, "name"), text);
+				json_object_set_new(row, "short",
+						    json_text(text));
+			}
+		}
 		json_object_set_new(answer, "version",
 				    json_integer(CTL_JSON_VERSION));
 		json_text_write(answer, JSON_INDENT(2), stdout);

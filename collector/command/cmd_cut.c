@@ -81,42 +81,6 @@ static int take_cut_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-static int check_cut_options(const struct cut_line *line)
-{
-	if (!line->calls.option && !range_command_given(&line->range)) {
-		log_err("give the range: --from and --to with times, --around "
-			"'FUNC > TIME', or --slowest FUNC");
-		return OPTS_WRONG;
-	}
-	if (line->margin && !line->calls.option) {
-		log_err("--margin: only with --around and --slowest");
-		return OPTS_WRONG;
-	}
-	if (!line->file && isatty(STDOUT_FILENO)) {
-		log_err("a trace is no text for a terminal: give -o FILE");
-		return OPTS_WRONG;
-	}
-	return range_command_check(&line->range);
-}
-
-static int parse_cut_line(int argc, char **argv, struct cut_line *line)
-{
-	int result = opts_parse(CMD_CUT, argc, argv, take_cut_option, line);
-
-	if (result != OPTS_GO_ON)
-		return result;
-	if (argc - optind > 1) {
-		log_err("'%s': one recording at a time", argv[optind + 1]);
-		return OPTS_WRONG;
-	}
-	line->dir = optind < argc ? argv[optind] : RECORDING_DIR;
-	if (!line->dir[0]) {
-		log_err("'': give the name of a folder");
-		return OPTS_WRONG;
-	}
-	return check_cut_options(line);
-}
-
 /* --- the ranges --- */
 
 /* Returns 0, -EDOM or -ESRCH after one line in the log, or another -errno. */
@@ -154,13 +118,19 @@ static const char *time_text(uint64_t ns, const struct trace_bounds *bounds,
 			       text);
 }
 
-static void print_where(const struct cut_line *line,
-			const struct cut_plan *plan)
+static int print_written(const struct cut_line *line,
+			 const struct cut_plan *plan,
+			 const struct trace_cut_result *result)
 {
-	const struct cut_ranges *ranges = &plan->ranges;
+	const struct packet_window_totals *totals = &result->totals;
+	char slices[SIZE_TEXT], threads[SIZE_TEXT], bytes[SIZE_TEXT],
+		lost[SIZE_TEXT];
+	const struct cut_ranges *ranges;
 	char from[TIME_RANGE_TEXT], to[TIME_RANGE_TEXT], count[SIZE_TEXT],
 		all[SIZE_TEXT];
 
+	printf("%s: ", line->file);
+	ranges = &plan->ranges;
 	if (line->calls.option) {
 		printf("%s call%s of '%s'",
 		       size_format_count(plan->found.count, count),
@@ -177,18 +147,6 @@ static void print_where(const struct cut_line *line,
 	}
 	printf("%s to %s\n", time_text(ranges->at[0].from, &plan->bounds, from),
 	       time_text(ranges->at[ranges->count - 1].to, &plan->bounds, to));
-}
-
-static int print_written(const struct cut_line *line,
-			 const struct cut_plan *plan,
-			 const struct trace_cut_result *result)
-{
-	const struct packet_window_totals *totals = &result->totals;
-	char slices[SIZE_TEXT], threads[SIZE_TEXT], bytes[SIZE_TEXT],
-		lost[SIZE_TEXT];
-
-	printf("%s: ", line->file);
-	print_where(line, plan);
 	printf("  %s slice%s of %s thread%s, %s\n",
 	       size_format_count(totals->slices, slices),
 	       totals->slices == 1 ? "" : "s",
@@ -239,32 +197,26 @@ static bool is_unread(const struct trace_cut_result *result)
 	return result->read_err && result->read_err != -EBADMSG;
 }
 
-static int cut_to_file(const struct cut_line *line, const struct cut_plan *plan,
-		       struct trace_cut_result *result)
-{
-	struct whole_file file;
-	int err;
-
-	err = whole_file_open(line->file, &file);
-	if (err)
-		return err;
-	err = write_planned_cut(line, plan, file.out, result);
-	if (!err && is_unread(result)) {
-		(void)whole_file_close(&file, result->read_err);
-		return 0;
-	}
-	return whole_file_close(&file, err);
-}
-
 static int run_plan(const struct cut_line *line, const struct cut_plan *plan)
 {
 	struct trace_cut_result result;
 	struct trace_read_totals totals;
 	int err, status;
 
-	if (line->file)
-		err = cut_to_file(line, plan, &result);
-	else
+	if (line->file) {
+		struct whole_file file;
+
+		err = whole_file_open(line->file, &file);
+		if (!err) {
+			err = write_planned_cut(line, plan, file.out, &result);
+			if (!err && is_unread(&result)) {
+				(void)whole_file_close(&file, result.read_err);
+				err = 0;
+			} else {
+				err = whole_file_close(&file, err);
+			}
+		}
+	} else
 		err = write_planned_cut(line, plan, stdout, &result);
 	if (err) {
 		if (line->file)
@@ -295,8 +247,34 @@ int cmd_cut(int argc, char **argv)
 {
 	struct cut_line line = { 0 };
 	struct cut_plan plan = { 0 };
-	int err, result = parse_cut_line(argc, argv, &line);
+	int err, result = opts_parse(CMD_CUT, argc, argv, take_cut_option,
+				     &line);
 
+	if (result != OPTS_GO_ON)
+		return result;
+	if (argc - optind > 1) {
+		log_err("'%s': one recording at a time", argv[optind + 1]);
+		return OPTS_WRONG;
+	}
+	line.dir = optind < argc ? argv[optind] : RECORDING_DIR;
+	if (!line.dir[0]) {
+		log_err("'': give the name of a folder");
+		return OPTS_WRONG;
+	}
+	if (!line.calls.option && !range_command_given(&line.range)) {
+		log_err("give the range: --from and --to with times, --around "
+			"'FUNC > TIME', or --slowest FUNC");
+		return OPTS_WRONG;
+	}
+	if (line.margin && !line.calls.option) {
+		log_err("--margin: only with --around and --slowest");
+		return OPTS_WRONG;
+	}
+	if (!line.file && isatty(STDOUT_FILENO)) {
+		log_err("a trace is no text for a terminal: give -o FILE");
+		return OPTS_WRONG;
+	}
+	result = range_command_check(&line.range);
 	if (result != OPTS_GO_ON)
 		return result;
 	if (line.file && own_files_has(line.dir, line.file)) {

@@ -33,27 +33,10 @@ struct diff_line {
 	size_t count, first_b;
 };
 
-static int take_condition(struct diff_line *line, const char *text)
-{
-	struct expression_error error;
-
-	if (line->condition_count == CONDITIONS_MAX) {
-		log_err("--fail-if: at most %d conditions", CONDITIONS_MAX);
-		return OPTS_WRONG;
-	}
-	if (!expression_parse(text, false,
-			      &line->conditions[line->condition_count],
-			      &error)) {
-		line->condition_count++;
-		return OPTS_GO_ON;
-	}
-	expression_complain("--fail-if", text, &error);
-	return OPTS_WRONG;
-}
-
 static int take_diff_option(void *to, const struct opts_value *value)
 {
 	struct diff_line *line = to;
+	struct expression_error error;
 
 	switch (value->id) {
 	case OPT_DIFF_STACKS:
@@ -66,7 +49,19 @@ static int take_diff_option(void *to, const struct opts_value *value)
 		line->print.full_names = true;
 		break;
 	case OPT_FAIL_IF:
-		return take_condition(line, value->text);
+		if (line->condition_count == CONDITIONS_MAX) {
+			log_err("--fail-if: at most %d conditions",
+				CONDITIONS_MAX);
+			return OPTS_WRONG;
+		}
+		if (!expression_parse(value->text, false,
+				      &line->conditions[line->condition_count],
+				      &error)) {
+			line->condition_count++;
+			return OPTS_GO_ON;
+		}
+		expression_complain("--fail-if", value->text, &error);
+		return OPTS_WRONG;
 	case OPT_ALLOW_ABSENT:
 		line->allow_absent = true;
 		break;
@@ -85,11 +80,37 @@ static int take_diff_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-/* Splits words[0..count) into sides, at g_between if it is there. */
-static int take_folders(struct diff_line *line, char **words, size_t count)
+static int parse_diff_line(int argc, char **argv, struct diff_line *line)
 {
-	bool between = false;
+	int result;
+	char **words;
+	size_t count;
+	bool between;
 
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--") != 0)
+			continue;
+		argv[i] = g_between;
+		break;
+	}
+	result = opts_parse(CMD_DIFF, argc, argv, take_diff_option, line);
+	if (result != OPTS_GO_ON)
+		return result;
+	if (line->json && line->html) {
+		log_err("--json, --html: choose one of them");
+		return OPTS_WRONG;
+	}
+	if (line->no_source && !line->html) {
+		log_err("--no-source: only with --html");
+		return OPTS_WRONG;
+	}
+	if (line->allow_absent && !line->condition_count) {
+		log_err("--allow-absent: only with --fail-if");
+		return OPTS_WRONG;
+	}
+	words = argv + optind;
+	count = (size_t)(argc - optind);
+	between = false;
 	line->dirs = words;
 	for (size_t i = 0; i < count; i++) {
 		if (words[i] == g_between) {
@@ -112,42 +133,6 @@ static int take_folders(struct diff_line *line, char **words, size_t count)
 		return OPTS_WRONG;
 	}
 	return OPTS_GO_ON;
-}
-
-static int check_options(const struct diff_line *line)
-{
-	if (line->json && line->html) {
-		log_err("--json, --html: choose one of them");
-		return OPTS_WRONG;
-	}
-	if (line->no_source && !line->html) {
-		log_err("--no-source: only with --html");
-		return OPTS_WRONG;
-	}
-	if (line->allow_absent && !line->condition_count) {
-		log_err("--allow-absent: only with --fail-if");
-		return OPTS_WRONG;
-	}
-	return OPTS_GO_ON;
-}
-
-static int parse_diff_line(int argc, char **argv, struct diff_line *line)
-{
-	int result;
-
-	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], "--") != 0)
-			continue;
-		argv[i] = g_between;
-		break;
-	}
-	result = opts_parse(CMD_DIFF, argc, argv, take_diff_option, line);
-	if (result != OPTS_GO_ON)
-		return result;
-	result = check_options(line);
-	if (result != OPTS_GO_ON)
-		return result;
-	return take_folders(line, argv + optind, (size_t)(argc - optind));
 }
 
 /* Returns the run in [@from, @to) with the median wall time. */
@@ -205,29 +190,6 @@ static int show_diff(const struct diff_line *line, const struct diff *diff)
 	return failed ? OPTS_CONDITION : OPTS_OK;
 }
 
-static int run_diff(const struct diff_line *line)
-{
-	struct runs runs;
-	struct diff diff = { .runs = &runs,
-			     .conditions = line->conditions,
-			     .condition_count = line->condition_count,
-			     .allow_absent = line->allow_absent };
-	int result;
-
-	if (runs_read(line->dirs, line->count, line->first_b, line->stacks,
-		      &runs))
-		return OPTS_FAILED;
-	if (judge(&runs, &diff.judged)) {
-		log_err("out of memory");
-		result = OPTS_FAILED;
-	} else {
-		result = show_diff(line, &diff);
-	}
-	judged_release(&diff.judged);
-	runs_release(&runs);
-	return result;
-}
-
 int cmd_diff(int argc, char **argv)
 {
 	struct diff_line line = { .print = { .limit = ROWS_SHOWN } };
@@ -239,8 +201,27 @@ int cmd_diff(int argc, char **argv)
 		return OPTS_FAILED;
 	}
 	result = parse_diff_line(argc, argv, &line);
-	if (result == OPTS_GO_ON)
-		result = run_diff(&line);
+	if (result == OPTS_GO_ON) {
+		struct runs runs;
+		struct diff diff = { .runs = &runs,
+				     .conditions = line.conditions,
+				     .condition_count = line.condition_count,
+				     .allow_absent = line.allow_absent };
+
+		if (runs_read(line.dirs, line.count, line.first_b, line.stacks,
+			      &runs)) {
+			result = OPTS_FAILED;
+		} else {
+			if (judge(&runs, &diff.judged)) {
+				log_err("out of memory");
+				result = OPTS_FAILED;
+			} else {
+				result = show_diff(&line, &diff);
+			}
+			judged_release(&diff.judged);
+			runs_release(&runs);
+		}
+	}
 	free(line.conditions);
 	return result;
 }

@@ -54,29 +54,6 @@ static int take_doctor_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-static int parse_doctor_line(int argc, char **argv,
-			     struct doctor_options *options)
-{
-	int result =
-		opts_parse(CMD_DOCTOR, argc, argv, take_doctor_option, options);
-
-	if (result != OPTS_GO_ON)
-		return result;
-	if (argc - optind > 1) {
-		log_err("'%s': one folder or file at a time; see " NAME
-			" --help",
-			argv[optind + 1]);
-		return OPTS_WRONG;
-	}
-	if (optind < argc && !argv[optind][0]) {
-		log_err("'': give the name of a folder or file");
-		return OPTS_WRONG;
-	}
-	if (optind < argc)
-		options->dir = argv[optind];
-	return OPTS_GO_ON;
-}
-
 static bool look_at_parts(struct doctor_findings *findings)
 {
 	struct doctor_finding *finding = doctor_add(findings, "parts");
@@ -115,18 +92,6 @@ static void look_at_compilers(struct doctor_findings *findings)
 		   "programs cannot be rebuilt here: they have CPU samples and "
 		   "allocations, but no spans");
 	doctor_say(finding->change, "install gcc or clang");
-}
-
-static void look_at_daemon(struct doctor_findings *findings)
-{
-	char path[SOCKET_PATH_BYTES];
-	struct doctor_finding *finding = doctor_add(findings, "daemon");
-
-	if (socket_path_usual(false, path) || access(path, F_OK) < 0)
-		doctor_say(finding->found,
-			   "none runs; perfrec record needs none");
-	else
-		doctor_say(finding->found, "its socket is '%.150s'", path);
 }
 
 /* --- the trial ----------------------------------------------------------- */
@@ -168,15 +133,35 @@ static int run_quietly(char *const *argv, int printed)
 	return status;
 }
 
-static void judge_trial(struct doctor_finding *finding, const char *data,
-			int printed, int status)
+static void try_recording(struct doctor_findings *findings)
 {
-	struct summary *summary = NULL;
+	struct doctor_finding *finding = doctor_add(findings, "trial");
+	const char *base = getenv("TMPDIR");
+	char folder[PATH_MAX - 32], data[PATH_MAX];
+	char *const argv[] = { "perfrec", "record", "--quiet",	 "-o", data,
+			       "--",	  SELF,	    "--version", NULL };
+	int printed;
+	int status;
+	struct summary *summary;
 
+	snprintf(folder, sizeof(folder), "%s/perfrec-doctor-XXXXXX",
+		 base && base[0] ? base : "/tmp");
+	if (!mkdtemp(folder)) {
+		doctor_judge(finding, DOCTOR_LESS);
+		doctor_say(finding->found, "not made: '%.150s': %s", folder,
+			   strerror(errno));
+		doctor_say(finding->change,
+			   "set TMPDIR to a folder that can be written");
+		return;
+	}
+	snprintf(data, sizeof(data), "%s/data", folder);
+	printed = memfd_create("perfrec-trial", MFD_CLOEXEC);
+	status = run_quietly(argv, printed);
+	summary = NULL;
 	if (status == 0 && !summary_read(data, &summary) &&
 	    summary->totals.processes > 0) {
-		doctor_say(finding->found, "a program was recorded, and its "
-					   "recording read");
+		doctor_say(finding->found,
+			   "a program was recorded, and its recording read");
 	} else {
 		doctor_judge(finding, DOCTOR_BAD);
 		doctor_say(finding->found, "a program could not be recorded");
@@ -191,30 +176,6 @@ static void judge_trial(struct doctor_finding *finding, const char *data,
 		}
 	}
 	summary_free(&summary);
-}
-
-static void try_recording(struct doctor_findings *findings)
-{
-	struct doctor_finding *finding = doctor_add(findings, "trial");
-	const char *base = getenv("TMPDIR");
-	char folder[PATH_MAX - 32], data[PATH_MAX];
-	char *const argv[] = { "perfrec", "record", "--quiet",	 "-o", data,
-			       "--",	  SELF,	    "--version", NULL };
-	int printed;
-
-	snprintf(folder, sizeof(folder), "%s/perfrec-doctor-XXXXXX",
-		 base && base[0] ? base : "/tmp");
-	if (!mkdtemp(folder)) {
-		doctor_judge(finding, DOCTOR_LESS);
-		doctor_say(finding->found, "not made: '%.150s': %s", folder,
-			   strerror(errno));
-		doctor_say(finding->change,
-			   "set TMPDIR to a folder that can be written");
-		return;
-	}
-	snprintf(data, sizeof(data), "%s/data", folder);
-	printed = memfd_create("perfrec-trial", MFD_CLOEXEC);
-	judge_trial(finding, data, printed, run_quietly(argv, printed));
 	if (printed >= 0)
 		close(printed);
 	if (nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) < 0)
@@ -239,15 +200,6 @@ static bool is_regular_file(const char *path)
 	struct stat status;
 
 	return stat(path, &status) == 0 && S_ISREG(status.st_mode);
-}
-
-static int look_at_file(const struct doctor_options *options)
-{
-	int err = doctor_look_at_program(options->dir, options->json, stdout);
-
-	if (text_out_finish() || err)
-		return OPTS_FAILED;
-	return OPTS_OK;
 }
 
 /* --- the answer ---------------------------------------------------------- */
@@ -284,22 +236,50 @@ int cmd_doctor(int argc, char **argv)
 	const char *const *conclusion = conclusions;
 	struct doctor_options options = { 0 };
 	struct doctor_findings findings = { 0 };
-	int result = parse_doctor_line(argc, argv, &options);
+	int result = opts_parse(CMD_DOCTOR, argc, argv, take_doctor_option,
+				&options);
 
 	if (result != OPTS_GO_ON)
 		return result;
-	if (options.dir && is_regular_file(options.dir))
-		return look_at_file(&options);
+	if (argc - optind > 1) {
+		log_err("'%s': one folder or file at a time; see " NAME
+			" --help",
+			argv[optind + 1]);
+		return OPTS_WRONG;
+	}
+	if (optind < argc && !argv[optind][0]) {
+		log_err("'': give the name of a folder or file");
+		return OPTS_WRONG;
+	}
+	if (optind < argc)
+		options.dir = argv[optind];
+	if (options.dir && is_regular_file(options.dir)) {
+		int err = doctor_look_at_program(options.dir, options.json,
+						 stdout);
+
+		if (text_out_finish() || err)
+			return OPTS_FAILED;
+		return OPTS_OK;
+	}
 	if (options.dir && is_finished_recording(options.dir)) {
 		conclusion = sums_conclusions;
 		if (doctor_look_at_recording(options.dir, &findings))
 			return OPTS_FAILED;
 	} else {
+		char path[SOCKET_PATH_BYTES];
+		struct doctor_finding *finding;
+
 		doctor_look_at_kernel(&findings);
 		doctor_look_at_room(options.dir ? options.dir : RECORDING_DIR,
 				    &findings);
 		look_at_compilers(&findings);
-		look_at_daemon(&findings);
+		finding = doctor_add(&findings, "daemon");
+		if (socket_path_usual(false, path) || access(path, F_OK) < 0)
+			doctor_say(finding->found,
+				   "none runs; perfrec record needs none");
+		else
+			doctor_say(finding->found, "its socket is '%.150s'",
+				   path);
 		if (look_at_parts(&findings))
 			try_recording(&findings);
 	}

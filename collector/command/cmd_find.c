@@ -113,29 +113,6 @@ static bool take_trace_id(struct find_line *line)
 	return true;
 }
 
-static int parse_find_line(int argc, char **argv, struct find_line *line)
-{
-	int result = opts_parse(CMD_FIND, argc, argv, take_find_option, line);
-	struct expression_error error;
-
-	if (result == OPTS_GO_ON)
-		result = take_operands(line, argc - optind, argv + optind);
-	if (result != OPTS_GO_ON)
-		return result;
-	if (line->wish.trace_id && !take_trace_id(line))
-		return OPTS_WRONG;
-	if (call_expression_parse(line->text, &line->expression, &error)) {
-		expression_complain("perfrec find", line->text, &error);
-		return OPTS_WRONG;
-	}
-	line->wish.function = line->expression.function;
-	line->wish.min_ns = line->expression.min_ns;
-	line->wish.max_ns = line->expression.max_ns;
-	if (!line->limited)
-		line->wish.limit = line->json ? 0 : LIMIT_USUAL;
-	return range_command_check(&line->range);
-}
-
 /* Returns 0, or -errno as range_command_read() and call_search_run(). */
 static int run_search(struct find_line *line, struct call_search **out)
 {
@@ -229,8 +206,26 @@ int cmd_find(int argc, char **argv)
 {
 	struct find_line line = { .dir = RECORDING_DIR };
 	struct call_search *search = NULL;
-	int err, status, result = parse_find_line(argc, argv, &line);
+	int err, status, result;
+	struct expression_error error;
 
+	result = opts_parse(CMD_FIND, argc, argv, take_find_option, &line);
+	if (result == OPTS_GO_ON)
+		result = take_operands(&line, argc - optind, argv + optind);
+	if (result != OPTS_GO_ON)
+		return result;
+	if (line.wish.trace_id && !take_trace_id(&line))
+		return OPTS_WRONG;
+	if (call_expression_parse(line.text, &line.expression, &error)) {
+		expression_complain("perfrec find", line.text, &error);
+		return OPTS_WRONG;
+	}
+	line.wish.function = line.expression.function;
+	line.wish.min_ns = line.expression.min_ns;
+	line.wish.max_ns = line.expression.max_ns;
+	if (!line.limited)
+		line.wish.limit = line.json ? 0 : LIMIT_USUAL;
+	result = range_command_check(&line.range);
 	if (result != OPTS_GO_ON)
 		return result;
 	err = run_search(&line, &search);

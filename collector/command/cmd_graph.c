@@ -44,50 +44,22 @@ static int take_graph_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-static int parse_graph_line(int argc, char **argv, struct graph_line *line)
-{
-	int result = opts_parse(CMD_GRAPH, argc, argv, take_graph_option, line);
-
-	if (result != OPTS_GO_ON)
-		return result;
-	argv += optind;
-	argc -= optind;
-	if (argc < 1 || argc > 2 || !argv[0][0] || (argc == 2 && !argv[1][0])) {
-		log_err("give a function, and maybe the folder of a recording: "
-			"perfrec graph FUNC [DIR]");
-		return OPTS_WRONG;
-	}
-	line->word = argv[0];
-	if (argc == 2)
-		line->dir = argv[1];
-	return OPTS_GO_ON;
-}
-
-static const char *choose_graphed(const struct graph_line *line,
-				  const struct summary *summary,
-				  const struct pprof *pprof)
-{
-	struct pprof_rows rows;
-	const char *name;
-
-	if (pprof_rows_by_function(pprof, &rows)) {
-		log_err("out of memory");
-		return NULL;
-	}
-	name = function_choose(line->word, &rows, summary, FUNCTION_CALLS,
-			       line->dir);
-	pprof_rows_free(&rows);
-	return name;
-}
-
 static int show_graph(const struct graph_line *line,
 		      const struct summary *summary, const struct pprof *pprof)
 {
-	const char *name = choose_graphed(line, summary, pprof);
+	const char *name;
 	struct pprof_rows rows;
 	struct graph graph = { 0 };
 	int err;
 
+	if (pprof_rows_by_function(pprof, &rows)) {
+		log_err("out of memory");
+		name = NULL;
+	} else {
+		name = function_choose(line->word, &rows, summary,
+				       FUNCTION_CALLS, line->dir);
+		pprof_rows_free(&rows);
+	}
 	if (!name)
 		return OPTS_FAILED;
 	err = pprof_rows_by_stack(pprof, &rows);
@@ -113,10 +85,21 @@ int cmd_graph(int argc, char **argv)
 	struct graph_line line = { .dir = RECORDING_DIR };
 	struct summary *summary = NULL;
 	struct pprof *pprof = NULL;
-	int err, result = parse_graph_line(argc, argv, &line);
+	int err, result = opts_parse(CMD_GRAPH, argc, argv, take_graph_option,
+				     &line);
 
 	if (result != OPTS_GO_ON)
 		return result;
+	argv += optind;
+	argc -= optind;
+	if (argc < 1 || argc > 2 || !argv[0][0] || (argc == 2 && !argv[1][0])) {
+		log_err("give a function, and maybe the folder of a recording: "
+			"perfrec graph FUNC [DIR]");
+		return OPTS_WRONG;
+	}
+	line.word = argv[0];
+	if (argc == 2)
+		line.dir = argv[1];
 	if (summary_read(line.dir, &summary))
 		return OPTS_FAILED;
 	err = pprof_read(line.dir, WALL_PROFILE_NAME, &pprof);

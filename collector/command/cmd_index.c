@@ -56,19 +56,6 @@ static int parse_index_line(int argc, char **argv, struct index_line *line)
 	return OPTS_GO_ON;
 }
 
-static void say_given_up(const char *dir, uint32_t sequences)
-{
-	char count[SIZE_TEXT];
-
-	if (sequences)
-		log_warn("%s thread%s of '%.2000s' %s only partly in the "
-			 "index (out of memory, or packets that perfrec does "
-			 "not write): commands read the rest from the trace",
-			 size_format_count(sequences, count),
-			 sequences == 1 ? "" : "s", dir,
-			 sequences == 1 ? "is" : "are");
-}
-
 static int print_made(const char *dir, const struct reindex_result *result)
 {
 	const struct trace_reindex_result *trace = &result->trace;
@@ -80,8 +67,15 @@ static int print_made(const char *dir, const struct reindex_result *result)
 	};
 	char slices[SIZE_TEXT], size[SIZE_TEXT];
 	int status = trace_command_check(dir, trace->read_err, &totals);
+	char count[SIZE_TEXT];
 
-	say_given_up(dir, trace->given_up);
+	if (trace->given_up)
+		log_warn("%s thread%s of '%.2000s' %s only partly in the index "
+			 "(out of memory, or packets that perfrec does not "
+			 "write): commands read the rest from the trace",
+			 size_format_count(trace->given_up, count),
+			 trace->given_up == 1 ? "" : "s", dir,
+			 trace->given_up == 1 ? "is" : "are");
 	printf("%s/" INDEX_NAME ": %s slice%s, %s\n", dir,
 	       size_format_count(trace->slices, slices),
 	       trace->slices == 1 ? "" : "s",

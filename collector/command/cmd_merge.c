@@ -40,78 +40,15 @@ static int take_merge_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-static int parse_merge_line(int argc, char **argv, struct merge_line *line)
-{
-	int result = opts_parse(CMD_MERGE, argc, argv, take_merge_option, line);
-
-	if (result != OPTS_GO_ON)
-		return result;
-	line->merge.count = (size_t)(argc - optind);
-	if (!line->merge.count || line->merge.count > FILES_MAX) {
-		log_err("give 1 to %d recordings", FILES_MAX);
-		return OPTS_WRONG;
-	}
-	if (!line->file) {
-		log_err("give the archive to write: -o FILE");
-		return OPTS_WRONG;
-	}
-	return OPTS_GO_ON;
-}
-
 /* --- the recordings ------------------------------------------------------ */
-
-static bool names_folder(const char *name)
-{
-	struct stat status;
-
-	return stat(name, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-static void log_no_trace(const struct merge_file *file, bool folder, int err)
-{
-	if (err == -ENODATA)
-		log_err("'%.2000s' has no clock snapshot with BOOTTIME and "
-			"REALTIME near its start, or is empty: its place on a "
-			"timeline is not known; leave it out",
-			file->path);
-	else if (err == -EBADMSG)
-		log_err("'%.2000s' is no trace of Perfetto: leave it out",
-			file->path);
-	else if (folder)
-		trace_command_log_open(file->name, err);
-	else
-		log_err("cannot read '%.2000s': %s; give folders of "
-			"recordings, or traces",
-			file->path, strerror(-err));
-}
-
-/* A running recording, or one with a killed collector, has no summary. */
-static void read_merged_rank(struct merge_file *file)
-{
-	struct summary *summary;
-	char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "%s/" SUMMARY_NAME, file->name);
-	if (access(path, F_OK) < 0) {
-		log_info("'%.2000s' has no " SUMMARY_NAME
-			 ": its trace is taken as far as it is written, "
-			 "without a rank",
-			 file->name);
-		return;
-	}
-	if (summary_read(file->name, &summary))
-		return;
-	if (summary->first_rank == summary->last_rank)
-		file->rank = summary->first_rank;
-	summary_free(&summary);
-}
 
 static int read_merged_trace(const char *name, struct merge_file *file,
 			     struct stat *identity)
 {
-	bool folder = names_folder(name);
 	char path[PATH_MAX];
 	int err = 0;
+	struct stat status;
+	bool folder = stat(name, &status) == 0 && S_ISDIR(status.st_mode);
 
 	*file = (struct merge_file){ .name = name, .path = name, .rank = -1 };
 	if (folder) {
@@ -124,10 +61,38 @@ static int read_merged_trace(const char *name, struct merge_file *file,
 		err = trace_origin_read(file->path, &file->origin);
 	if (!err && stat(file->path, identity) < 0)
 		err = -errno;
-	if (err)
-		log_no_trace(file, folder, err);
-	else if (folder)
-		read_merged_rank(file);
+	if (err) {
+		if (err == -ENODATA)
+			log_err("'%.2000s' has no clock snapshot with BOOTTIME "
+				"and REALTIME near its start, or is empty: its "
+				"place on a timeline is not known; leave it "
+				"out",
+				file->path);
+		else if (err == -EBADMSG)
+			log_err("'%.2000s' is no trace of Perfetto: leave it "
+				"out",
+				file->path);
+		else if (folder)
+			trace_command_log_open(file->name, err);
+		else
+			log_err("cannot read '%.2000s': %s; give folders of "
+				"recordings, or traces",
+				file->path, strerror(-err));
+	} else if (folder) {
+		struct summary *summary;
+
+		snprintf(path, sizeof(path), "%s/" SUMMARY_NAME, file->name);
+		if (access(path, F_OK) < 0) {
+			log_info("'%.2000s' has no " SUMMARY_NAME
+				 ": its trace is taken as far as it is "
+				 "written, without a rank",
+				 file->name);
+		} else if (!summary_read(file->name, &summary)) {
+			if (summary->first_rank == summary->last_rank)
+				file->rank = summary->first_rank;
+			summary_free(&summary);
+		}
+	}
 	return err;
 }
 
@@ -183,46 +148,6 @@ static int read_files(char **names, struct merge_line *line)
 
 /* --- writing ------------------------------------------------------------- */
 
-static int print_merged(const struct merge_line *line)
-{
-	const struct merge *merge = &line->merge;
-	char bytes[SIZE_TEXT];
-	struct stat status;
-
-	text_out(line->file, stdout);
-	printf(": %zu recording%s", merge->count, merge->count == 1 ? "" : "s");
-	if (stat(line->file, &status) == 0 && S_ISREG(status.st_mode))
-		printf(", %s",
-		       size_format_bytes((uint64_t)status.st_size, bytes));
-	printf("\n  clocks     %s\n",
-	       merge->boots == 1
-		       ? "all of one boot of one machine: exact"
-		       : "of one boot exact, else as good as the wall "
-			 "clocks of the machines");
-	for (size_t i = 0; i < merge->count; i++) {
-		fputs("  ", stdout);
-		text_out(merge->files[i].machine, stdout);
-		fputs(": ", stdout);
-		text_out(merge->files[i].name, stdout);
-		fputc('\n', stdout);
-	}
-	printf("  open it in https://ui.perfetto.dev (v58 or later)\n");
-	return text_out_finish() ? OPTS_FAILED : OPTS_OK;
-}
-
-/* Returns 0 or -errno of writing. *@read_err: error of reading a trace. */
-static int write_merged_file(const struct merge_line *line,
-			     const char *manifest, size_t *which, int *read_err)
-{
-	struct whole_file file;
-	int err = whole_file_open(line->file, &file);
-
-	if (err)
-		return err;
-	*read_err = merge_write(&line->merge, manifest, file.out, which);
-	return whole_file_close(&file, *read_err);
-}
-
 static int write_archive(struct merge_line *line)
 {
 	int err = -ENOMEM, read_err = 0;
@@ -231,11 +156,44 @@ static int write_archive(struct merge_line *line)
 
 	merge_plan(&line->merge);
 	manifest = merge_manifest(&line->merge);
-	if (manifest)
-		err = write_merged_file(line, manifest, &which, &read_err);
+	if (manifest) {
+		struct whole_file file;
+
+		err = whole_file_open(line->file, &file);
+		if (!err) {
+			read_err = merge_write(&line->merge, manifest, file.out,
+					       &which);
+			err = whole_file_close(&file, read_err);
+		}
+	}
 	free(manifest);
-	if (!err)
-		return print_merged(line);
+	if (!err) {
+		const struct merge *merge = &line->merge;
+		char bytes[SIZE_TEXT];
+		struct stat status;
+
+		text_out(line->file, stdout);
+		printf(": %zu recording%s", merge->count,
+		       merge->count == 1 ? "" : "s");
+		if (stat(line->file, &status) == 0 && S_ISREG(status.st_mode))
+			printf(", %s",
+			       size_format_bytes((uint64_t)status.st_size,
+						 bytes));
+		printf("\n  clocks     %s\n",
+		       merge->boots == 1
+			       ? "all of one boot of one machine: exact"
+			       : "of one boot exact, else as good as the wall "
+				 "clocks of the machines");
+		for (size_t i = 0; i < merge->count; i++) {
+			fputs("  ", stdout);
+			text_out(merge->files[i].machine, stdout);
+			fputs(": ", stdout);
+			text_out(merge->files[i].name, stdout);
+			fputc('\n', stdout);
+		}
+		printf("  open it in https://ui.perfetto.dev (v58 or later)\n");
+		return text_out_finish() ? OPTS_FAILED : OPTS_OK;
+	}
 	if (read_err)
 		log_err("cannot read '%.2000s' to its end: %s",
 			line->merge.files[which].path, strerror(-read_err));
@@ -248,11 +206,21 @@ static int write_archive(struct merge_line *line)
 int cmd_merge(int argc, char **argv)
 {
 	struct merge_line line = { 0 };
-	int result = parse_merge_line(argc, argv, &line);
 	const struct merge *merge;
+	int result =
+		opts_parse(CMD_MERGE, argc, argv, take_merge_option, &line);
 
 	if (result != OPTS_GO_ON)
 		return result;
+	line.merge.count = (size_t)(argc - optind);
+	if (!line.merge.count || line.merge.count > FILES_MAX) {
+		log_err("give 1 to %d recordings", FILES_MAX);
+		return OPTS_WRONG;
+	}
+	if (!line.file) {
+		log_err("give the archive to write: -o FILE");
+		return OPTS_WRONG;
+	}
 	result = read_files(argv + optind, &line);
 	if (result == OPTS_GO_ON)
 		result = write_archive(&line);

@@ -100,25 +100,11 @@ static int take_open_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-/* Only a trace and a page can show a part. */
-static int check_opened_part(const struct open_options *options)
-{
-	const char *given = open_range_given(&options->part);
-
-	if (given && options->way != OPEN_PERFETTO &&
-	    options->way != OPEN_PAGE) {
-		log_err("%s: a profile is of a whole recording: leave it out, "
-			"or leave out %s",
-			given, options->way_name);
-		return OPTS_WRONG;
-	}
-	return range_command_check(&options->part.range);
-}
-
 static int parse_open_line(int argc, char **argv, struct open_options *options)
 {
 	int result =
 		opts_parse(CMD_OPEN, argc, argv, take_open_option, options);
+	const char *given;
 
 	if (result != OPTS_GO_ON)
 		return result;
@@ -134,7 +120,15 @@ static int parse_open_line(int argc, char **argv, struct open_options *options)
 	}
 	if (optind < argc)
 		options->dir = argv[optind];
-	return check_opened_part(options);
+	given = open_range_given(&options->part);
+	if (given && options->way != OPEN_PERFETTO &&
+	    options->way != OPEN_PAGE) {
+		log_err("%s: a profile is of a whole recording: leave it out, "
+			"or leave out %s",
+			given, options->way_name);
+		return OPTS_WRONG;
+	}
+	return range_command_check(&options->part.range);
 }
 
 /* Sets @path and *@size for the file @name of the recording. Returns OPTS_GO_ON
@@ -214,21 +208,6 @@ static uint64_t count_packet_bytes(const struct open_options *options,
 	return size;
 }
 
-static int refuse_size(const struct open_options *options, uint64_t size)
-{
-	char text[SIZE_TEXT];
-
-	log_err("%s '%s' has %s, which is more than a browser takes: perfrec "
-		"open --from TIME --to TIME shows a %spart, --html all of it, "
-		"and perfrec cut --slowest FUNC -o FILE makes a trace of the "
-		"slowest calls (or try: --any-size)",
-		open_range_given(&options->part) ? "that part of"
-						 : "the trace in",
-		options->dir, size_format_bytes(size, text),
-		open_range_given(&options->part) ? "smaller " : "");
-	return OPTS_FAILED;
-}
-
 static int show_trace(const struct open_options *options, const char *path,
 		      uint64_t size)
 {
@@ -244,8 +223,20 @@ static int show_trace(const struct open_options *options, const char *path,
 
 	if (!options->any_size && !open_range_given(&options->part))
 		size = count_packet_bytes(options, size);
-	if (!options->any_size && size > BROWSER_TRACE_BYTES)
-		return refuse_size(options, size);
+	if (!options->any_size && size > BROWSER_TRACE_BYTES) {
+		char text[SIZE_TEXT];
+
+		log_err("%s '%s' has %s, which is more than a browser takes: "
+			"perfrec open --from TIME --to TIME shows a %spart, "
+			"--html all of it, and perfrec cut --slowest FUNC -o "
+			"FILE makes a trace of the slowest calls (or try: "
+			"--any-size)",
+			open_range_given(&options->part) ? "that part of"
+							 : "the trace in",
+			options->dir, size_format_bytes(size, text),
+			open_range_given(&options->part) ? "smaller " : "");
+		return OPTS_FAILED;
+	}
 	if (one_shot_start(&plan, &server))
 		return OPTS_FAILED;
 	snprintf(url, sizeof(url), PERFETTO "/#!/?url=%s",
@@ -253,24 +244,6 @@ static int show_trace(const struct open_options *options, const char *path,
 	result = show_served(server, url);
 	one_shot_stop(&server);
 	return result;
-}
-
-/* Refuses a trace in two files, because a browser takes one. */
-static int refuse_apart(const struct open_options *options)
-{
-	int fd = open(options->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	bool apart = fd >= 0 && kept_trace_is_apart(fd);
-
-	if (fd >= 0)
-		close(fd);
-	if (!apart)
-		return OPTS_GO_ON;
-	log_err("the trace in '%s' is in two files, because it is still "
-		"recorded or its collector was killed: perfrec open --from "
-		"TIME --to TIME shows a part of it; after the end, perfrec "
-		"index joins the files",
-		options->dir);
-	return OPTS_FAILED;
 }
 
 static int open_in_perfetto(const struct open_options *options)
@@ -283,8 +256,24 @@ static int open_in_perfetto(const struct open_options *options)
 	if (result == OPTS_GO_ON && open_range_given(&options->part))
 		result = open_range_cut(&options->part, options->dir, &cut,
 					path, &size);
-	else if (result == OPTS_GO_ON)
-		result = refuse_apart(options);
+	else if (result == OPTS_GO_ON) {
+		int fd = open(options->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		bool apart = fd >= 0 && kept_trace_is_apart(fd);
+
+		if (fd >= 0)
+			close(fd);
+		if (!apart) {
+			result = OPTS_GO_ON;
+		} else {
+			log_err("the trace in '%s' is in two files, because it "
+				"is still recorded or its collector was "
+				"killed: perfrec open --from TIME --to TIME "
+				"shows a part of it; after the end, perfrec "
+				"index joins the files",
+				options->dir);
+			result = OPTS_FAILED;
+		}
+	}
 	if (result != OPTS_GO_ON)
 		return result;
 	result = show_trace(options, path, size);
@@ -295,12 +284,13 @@ static int open_in_perfetto(const struct open_options *options)
 
 /* --- perfrec's own page -------------------------------------------------- */
 
-/* Sets @path to the page of the recording. Always writes the page, because an
- * existing one may be from anyone. */
-static int make_page(const struct open_options *options, char path[PATH_MAX])
+static int open_page(const struct open_options *options)
 {
+	char path[PATH_MAX], url[PATH_MAX * 3 + 8] = "file://", *real;
+	size_t to = strlen(url);
+	pid_t browser;
+	int result;
 	const struct page_options page = { .dir = options->dir, .file = path };
-	const struct open_range *part = &options->part;
 	struct stat status;
 	int err;
 
@@ -311,20 +301,12 @@ static int make_page(const struct open_options *options, char path[PATH_MAX])
 			path);
 		return OPTS_FAILED;
 	}
-	err = open_range_given(part)
-		      ? page_range_write(&part->range, part->thread,
-					 options->dir, path)
+	err = open_range_given(&options->part)
+		      ? page_range_write(&options->part.range,
+					 options->part.thread, options->dir,
+					 path)
 		      : page_write(&page);
-	return err ? OPTS_FAILED : OPTS_GO_ON;
-}
-
-static int open_page(const struct open_options *options)
-{
-	char path[PATH_MAX], url[PATH_MAX * 3 + 8] = "file://", *real;
-	size_t to = strlen(url);
-	pid_t browser;
-	int result = make_page(options, path);
-
+	result = err ? OPTS_FAILED : OPTS_GO_ON;
 	if (result != OPTS_GO_ON)
 		return result;
 	real = realpath(path, NULL);

@@ -265,21 +265,6 @@ static int write_recorded_page(const struct record_options *options)
 	return err;
 }
 
-static void hint_at_rest(const struct record_options *options)
-{
-	if (options->mix.options.on) {
-		repair_tidy(options->dir);
-		log_warn("the recording in '%s' is not complete: it has only "
-			 "the snapshots named above",
-			 options->dir);
-	} else {
-		log_warn("the recording in '%s' is not complete: its trace "
-			 "ends there (perfrec report %s shows it; perfrec "
-			 "report --repair %s makes the other files from it)",
-			 options->dir, options->dir, options->dir);
-	}
-}
-
 /* Returns a descriptor that is readable after a signal to end perfrec, or -1.
  * supervise.c has blocked these signals. */
 static int watch_end(void)
@@ -343,10 +328,21 @@ static _Noreturn void wait_and_exit(const struct record_options *options,
 	int wait_status = supervise_wait(&supervise, &end);
 
 	hint_at_option(options);
-	if (end == SUPERVISE_LOST)
-		hint_at_rest(options);
-	else if (end == SUPERVISE_WHOLE ||
-		 (end == SUPERVISE_UNWRITTEN && has_summary(options->dir)))
+	if (end == SUPERVISE_LOST) {
+		if (options->mix.options.on) {
+			repair_tidy(options->dir);
+			log_warn("the recording in '%s' is not complete: it "
+				 "has only the snapshots named above",
+				 options->dir);
+		} else {
+			log_warn("the recording in '%s' is not complete: its "
+				 "trace ends there (perfrec report %s shows "
+				 "it; perfrec report --repair %s makes the "
+				 "other files from it)",
+				 options->dir, options->dir, options->dir);
+		}
+	} else if (end == SUPERVISE_WHOLE ||
+		   (end == SUPERVISE_UNWRITTEN && has_summary(options->dir)))
 		show_summary(options, end == SUPERVISE_UNWRITTEN);
 	if (options->html && end <= SUPERVISE_UNWRITTEN &&
 	    write_recorded_page(options))

@@ -73,30 +73,6 @@ static int refuse_operand(const char *word, const char *why)
 	return OPTS_WRONG;
 }
 
-static int parse_top_line(int argc, char **argv, struct top_line *line)
-{
-	int result = opts_parse(CMD_TOP, argc, argv, take_top_option, line);
-	const char *target = argc > optind ? argv[optind] : NULL;
-
-	if (result != OPTS_GO_ON)
-		return result;
-	if (argc > optind + 1)
-		return refuse_operand(argv[optind + 1], "one target at a time");
-	if (target && (!target[0] || strpbrk(target, "\t\n") ||
-		       strlen(target) > CTL_REQUEST_MAX / 4))
-		return refuse_operand(target,
-				      "give the pid or the name of a program");
-	if (line->request.socket && line->request.dir) {
-		log_err("give --socket or -o, not both; see perfrec top "
-			"--help");
-		return OPTS_WRONG;
-	}
-	line->request.target = target;
-	if (line->json && !line->has_limit)
-		line->limit = 0;
-	return OPTS_GO_ON;
-}
-
 static int print_one(const struct top_line *line, const json_t *before,
 		     const json_t *after, bool first)
 {
@@ -124,32 +100,6 @@ static int print_one(const struct top_line *line, const json_t *before,
 	return err;
 }
 
-static int print_all(const struct top_line *line, json_t **before)
-{
-	json_t *after;
-	int err = 0;
-
-	for (uint64_t i = 0; !err && (!line->count || i < line->count); i++) {
-		struct timespec left = {
-			.tv_sec = (time_t)(line->interval_ns / 1000000000),
-			.tv_nsec = (long)(line->interval_ns % 1000000000)
-		};
-
-		while (nanosleep(&left, &left) < 0 && errno == EINTR)
-			;
-		err = ctl_ask(&line->request, &after);
-		if (err)
-			break;
-		err = print_one(line, *before, after, i == 0);
-		json_decref(*before);
-		*before = after;
-		/* The reader is gone; text_out_finish() reports it. */
-		if (fflush(stdout))
-			break;
-	}
-	return err;
-}
-
 /* Returns true if the terminal can show the full-screen view, or warns that it
  * cannot. */
 static bool wants_screen(const struct top_line *line)
@@ -170,17 +120,53 @@ int cmd_top(int argc, char **argv)
 	struct top_line line = { .request = { .command = "top", .verb = "top" },
 				 .interval_ns = 2000000000,
 				 .limit = 20 };
-	int result = parse_top_line(argc, argv, &line);
+	int result = opts_parse(CMD_TOP, argc, argv, take_top_option, &line);
+	const char *target = argc > optind ? argv[optind] : NULL;
 
 	if (result != OPTS_GO_ON)
 		return result;
+	if (argc > optind + 1)
+		return refuse_operand(argv[optind + 1], "one target at a time");
+	if (target && (!target[0] || strpbrk(target, "\t\n") ||
+		       strlen(target) > CTL_REQUEST_MAX / 4))
+		return refuse_operand(target,
+				      "give the pid or the name of a program");
+	if (line.request.socket && line.request.dir) {
+		log_err("give --socket or -o, not both; see perfrec top "
+			"--help");
+		return OPTS_WRONG;
+	}
+	line.request.target = target;
+	if (line.json && !line.has_limit)
+		line.limit = 0;
 	if (!wants_screen(&line)) {
 		json_t *before;
 		int err = ctl_ask(&line.request, &before);
+		json_t *after;
 
 		if (err)
 			return OPTS_FAILED;
-		err = print_all(&line, &before);
+		err = 0;
+		for (uint64_t i = 0; !err && (!line.count || i < line.count);
+		     i++) {
+			struct timespec left = {
+				.tv_sec =
+					(time_t)(line.interval_ns / 1000000000),
+				.tv_nsec = (long)(line.interval_ns % 1000000000)
+			};
+
+			while (nanosleep(&left, &left) < 0 && errno == EINTR)
+				;
+			err = ctl_ask(&line.request, &after);
+			if (err)
+				break;
+			err = print_one(&line, before, after, i == 0);
+			json_decref(before);
+			before = after;
+			/* The reader is gone; text_out_finish() reports it. */
+			if (fflush(stdout))
+				break;
+		}
 		json_decref(before);
 		return text_out_finish() || err ? OPTS_FAILED : OPTS_OK;
 	}

@@ -170,17 +170,6 @@ struct reader {
 	bool stops; /* before linking */
 };
 
-static enum compile_kind option_kind(const char *text)
-{
-	if (strncmp(text, "-x", 2) == 0)
-		return COMPILE_LANGUAGE;
-	if (strcmp(text, "--output") == 0 || strncmp(text, "-o", 2) == 0)
-		return COMPILE_OUTPUT;
-	if (find_word(selects_target, text, true))
-		return COMPILE_TARGET;
-	return COMPILE_OPTION;
-}
-
 static bool strips_by_list(const char *list)
 {
 	for (; list; list = strchr(list, ',')) {
@@ -206,7 +195,15 @@ static void read_option_word(struct reader *reader, struct compile_word *word)
 {
 	size_t length = find_word(names_folder, word->text, true);
 
-	word->kind = option_kind(word->text);
+	if (strncmp(word->text, "-x", 2) == 0)
+		word->kind = COMPILE_LANGUAGE;
+	else if (strcmp(word->text, "--output") == 0 ||
+		 strncmp(word->text, "-o", 2) == 0)
+		word->kind = COMPILE_OUTPUT;
+	else if (find_word(selects_target, word->text, true))
+		word->kind = COMPILE_TARGET;
+	else
+		word->kind = COMPILE_OPTION;
 	word->folder = length ? word->text + length : NULL;
 	if (is_word_listed(word->text, no_code))
 		reader->line->makes_code = false;
@@ -232,40 +229,6 @@ static void read_option_word(struct reader *reader, struct compile_word *word)
 		take_language(reader, word->text + 2);
 }
 
-static void read_value_word(struct reader *reader, struct compile_word *word)
-{
-	word->kind = reader->option->kind;
-	if (strcmp(reader->option->text, "-Xlinker") == 0 &&
-	    is_word_listed(word->text, strips))
-		reader->line->strips = word->text;
-	if (reader->option->folder)
-		word->folder = word->text;
-	reader->option = NULL;
-	if (word->kind == COMPILE_LANGUAGE)
-		take_language(reader, word->text);
-}
-
-static void read_input_word(struct reader *reader, struct compile_word *word)
-{
-	word->language = reader->language;
-	word->kind = word->language ? kind_by_language(word->language)
-				    : kind_by_suffix(word->text);
-	if (reader->line->gnatmake && word->kind == COMPILE_INPUT &&
-	    !compile_is_input(word->text))
-		word->kind = COMPILE_SOURCE;
-	word->gcc_only =
-		word->language
-			? is_word_listed(word->language, gcc_languages)
-			: is_word_listed(suffix_of(word->text), gcc_suffixes);
-	word->chosen =
-		word->kind == COMPILE_SOURCE || word->kind == COMPILE_HEADER;
-	reader->line->cplusplus |=
-		word->language ? strstr(word->language, "++") != NULL
-			       : is_word_listed(suffix_of(word->text),
-						cplusplus_suffixes);
-	reader->inputs |= word->kind != COMPILE_HEADER;
-}
-
 bool compile_is_gnatmake(const char *command)
 {
 	static const char name[] = "gnatmake";
@@ -285,12 +248,42 @@ static void read_words(struct reader *reader)
 		struct compile_word *word = &line->words[i];
 
 		word->text = line->expanded[i + 1];
-		if (reader->option)
-			read_value_word(reader, word);
-		else if (word->text[0] == '-' && word->text[1])
+		if (reader->option) {
+			word->kind = reader->option->kind;
+			if (strcmp(reader->option->text, "-Xlinker") == 0 &&
+			    is_word_listed(word->text, strips))
+				reader->line->strips = word->text;
+			if (reader->option->folder)
+				word->folder = word->text;
+			reader->option = NULL;
+			if (word->kind == COMPILE_LANGUAGE)
+				take_language(reader, word->text);
+		} else if (word->text[0] == '-' && word->text[1])
 			read_option_word(reader, word);
-		else
-			read_input_word(reader, word);
+		else {
+			word->language = reader->language;
+			word->kind = word->language
+					     ? kind_by_language(word->language)
+					     : kind_by_suffix(word->text);
+			if (reader->line->gnatmake &&
+			    word->kind == COMPILE_INPUT &&
+			    !compile_is_input(word->text))
+				word->kind = COMPILE_SOURCE;
+			word->gcc_only =
+				word->language
+					? is_word_listed(word->language,
+							 gcc_languages)
+					: is_word_listed(suffix_of(word->text),
+							 gcc_suffixes);
+			word->chosen = word->kind == COMPILE_SOURCE ||
+				       word->kind == COMPILE_HEADER;
+			reader->line->cplusplus |=
+				word->language
+					? strstr(word->language, "++") != NULL
+					: is_word_listed(suffix_of(word->text),
+							 cplusplus_suffixes);
+			reader->inputs |= word->kind != COMPILE_HEADER;
+		}
 	}
 	line->links = reader->inputs && line->makes_code && !reader->stops;
 	for (size_t i = 0; i < line->count; i++)
@@ -492,25 +485,6 @@ static const char out_by_calls_only[] =
 	"only gcc with --hooks=calls leaves system headers out: leave "
 	"--system-headers=no out, or use perfrec record --exclude";
 
-/* As compile_flags_refuse(), for COMPILE_ENTRY. */
-static const char *refuse_entry(const struct compile_target *target,
-				const struct compile_choice *choice)
-{
-	if (choice->style == COMPILE_BEFORE)
-		return "--hooks=entry puts hooks in after inlining, and cannot "
-		       "do it before: leave --before-inlining out, or use "
-		       "--hooks=calls";
-	if (choice->function_count)
-		return "--hooks=entry cannot leave functions out by name: use "
-		       "perfrec record --exclude, which patches them away, or "
-		       "--hooks=calls with gcc";
-	if (choice->headers == COMPILE_HEADERS_OUT)
-		return out_by_calls_only;
-	if (!target->clang && target->version < GCC_ENTRY)
-		return "--hooks=entry needs gcc 10 or later, or clang";
-	return NULL;
-}
-
 const char *compile_entry_refuse(const struct compile_line *line,
 				 const struct compile_target *target)
 {
@@ -529,8 +503,21 @@ const char *compile_entry_refuse(const struct compile_line *line,
 const char *compile_flags_refuse(const struct compile_target *target,
 				 const struct compile_choice *choice)
 {
-	if (choice->hooks == COMPILE_ENTRY)
-		return refuse_entry(target, choice);
+	if (choice->hooks == COMPILE_ENTRY) {
+		if (choice->style == COMPILE_BEFORE)
+			return "--hooks=entry puts hooks in after inlining, "
+			       "and cannot do it before: leave "
+			       "--before-inlining out, or use --hooks=calls";
+		if (choice->function_count)
+			return "--hooks=entry cannot leave functions out by "
+			       "name: use perfrec record --exclude, which "
+			       "patches them away, or --hooks=calls with gcc";
+		if (choice->headers == COMPILE_HEADERS_OUT)
+			return out_by_calls_only;
+		if (!target->clang && target->version < GCC_ENTRY)
+			return "--hooks=entry needs gcc 10 or later, or clang";
+		return NULL;
+	}
 	if (!target->clang && choice->style == COMPILE_AFTER)
 		return "gcc puts its hooks in before inlining, and cannot do "
 		       "it after: leave --after-inlining out, or use clang";
@@ -541,20 +528,6 @@ const char *compile_flags_refuse(const struct compile_target *target,
 		       "__attribute__((no_instrument_function)), or perfrec "
 		       "record --exclude";
 	return NULL;
-}
-
-static void add_entry_flags(const struct compile_target *target,
-			    const char *specs, const char **flags)
-{
-	if (target->clang) {
-		*flags++ = "-Xclang";
-		*flags++ = "-fxray-instrument";
-		*flags++ = "-Xclang";
-		*flags++ = "-fxray-instruction-threshold=1";
-	} else {
-		*flags++ = specs;
-	}
-	*flags = NULL;
 }
 
 int compile_flags_make(const struct compile_line *line,
@@ -569,7 +542,15 @@ int compile_flags_make(const struct compile_line *line,
 	if (!compile_line_count(line, COMPILE_ASSEMBLER, false))
 		*flags++ = "-g";
 	if (choice->hooks == COMPILE_ENTRY) {
-		add_entry_flags(target, specs, flags);
+		if (target->clang) {
+			*flags++ = "-Xclang";
+			*flags++ = "-fxray-instrument";
+			*flags++ = "-Xclang";
+			*flags++ = "-fxray-instruction-threshold=1";
+		} else {
+			*flags++ = specs;
+		}
+		*flags = NULL;
 		return 0;
 	}
 	*flags++ = "-fno-omit-frame-pointer";

@@ -76,18 +76,6 @@ static char *read_text(int fd, size_t *out_size)
 	return text;
 }
 
-static _Noreturn void exec_question(char *const *argv, const int fds[3])
-{
-	for (size_t i = 0; i < ARRAY_SIZE(dropped_variables); i++)
-		unsetenv(dropped_variables[i]);
-	setenv("LC_ALL", "C", 1);
-	for (int i = 0; i < 3; i++)
-		if (dup2(fds[i], i) < 0)
-			_exit(127);
-	execvp(argv[0], argv);
-	_exit(127);
-}
-
 static bool run_question(char *const *argv, const int fds[3])
 {
 	pid_t child = fork();
@@ -95,8 +83,16 @@ static bool run_question(char *const *argv, const int fds[3])
 
 	if (child < 0)
 		return false;
-	if (!child)
-		exec_question(argv, fds);
+	if (!child) {
+		for (size_t i = 0; i < ARRAY_SIZE(dropped_variables); i++)
+			unsetenv(dropped_variables[i]);
+		setenv("LC_ALL", "C", 1);
+		for (int i = 0; i < 3; i++)
+			if (dup2(fds[i], i) < 0)
+				_exit(127);
+		execvp(argv[0], argv);
+		_exit(127);
+	}
 	while (waitpid(child, &status, 0) < 0)
 		if (errno != EINTR)
 			return false;
@@ -265,19 +261,6 @@ static bool parse_answer(char *text, struct compiler_answer *out)
  * One file for each question, named by its hash: the key, a NUL, the answer.
  */
 
-static void put_file(FILE *key, const char *name)
-{
-	char path[PATH_MAX];
-	struct stat status;
-
-	if (spawn_find_command(name, path) || stat(path, &status) < 0)
-		return;
-	fprintf(key, "%s %jx %jx %jd %jd.%09ld\n", path,
-		(uintmax_t)status.st_dev, (uintmax_t)status.st_ino,
-		(intmax_t)status.st_size, (intmax_t)status.st_mtim.tv_sec,
-		status.st_mtim.tv_nsec);
-}
-
 static char *make_question_key(const char *const *command, size_t count,
 			       const struct compile_line *line)
 {
@@ -289,8 +272,20 @@ static char *make_question_key(const char *const *command, size_t count,
 	if (!key)
 		return NULL;
 	fputs(PERFREC_VERSION "\n", key);
-	for (size_t i = 0; i < count; i++)
-		put_file(key, command[i]);
+	for (size_t i = 0; i < count; i++) {
+		char path[PATH_MAX];
+		struct stat status;
+
+		if (!spawn_find_command(command[i], path) &&
+		    stat(path, &status) >= 0) {
+			fprintf(key, "%s %jx %jx %jd %jd.%09ld\n", path,
+				(uintmax_t)status.st_dev,
+				(uintmax_t)status.st_ino,
+				(intmax_t)status.st_size,
+				(intmax_t)status.st_mtim.tv_sec,
+				status.st_mtim.tv_nsec);
+		}
+	}
 	for (size_t i = 0; i < line->count; i++) {
 		if (line->words[i].kind != COMPILE_TARGET)
 			continue;
@@ -333,15 +328,6 @@ static bool find_cache(char path[PATH_MAX])
 	return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
-static bool cache_path(const char *key, char path[PATH_MAX])
-{
-	if (!key || !find_cache(path))
-		return false;
-	sprintf(path + strlen(path), "/cc-%016" PRIx64,
-		hash_text(HASH_START, key));
-	return true;
-}
-
 static char *cache_read(const char *path, const char *key)
 {
 	const size_t length = strlen(key) + 1;
@@ -363,31 +349,6 @@ static char *cache_read(const char *path, const char *key)
 	}
 	free(text);
 	return NULL;
-}
-
-/* Replaces the file atomically. Ignores errors: the next question then takes
- * longer. */
-static void cache_write(const char *path, const char *key, const char *answer)
-{
-	char draft[PATH_MAX];
-	FILE *file;
-	int fd;
-
-	if (snprintf(draft, sizeof(draft), "%s.XXXXXX", path) >= PATH_MAX)
-		return;
-	fd = mkostemp(draft, O_CLOEXEC);
-	if (fd < 0)
-		return;
-	file = fdopen(fd, "w");
-	if (!file) {
-		close(fd);
-		unlink(draft);
-		return;
-	}
-	fwrite(key, strlen(key) + 1, 1, file);
-	fputs(answer, file);
-	if (fclose(file) || rename(draft, path) < 0)
-		unlink(draft);
 }
 
 /* --- the question -------------------------------------------------------- */
@@ -416,23 +377,6 @@ static int say_no_answer(int err, const char *command)
 	return err;
 }
 
-/* gnatmake has no preprocessor. It always starts a gcc of unknown version for
- * this machine. */
-static int answer_for_gnatmake(struct compiler_answer *out)
-{
-#if defined(__x86_64__)
-	static const char answer[] = "gcc\nglibc\nx86-64\n12\n";
-#else
-	static const char answer[] = "gcc\nglibc\nother\n12\n";
-#endif
-
-	*out = (struct compiler_answer){ .text = strdup(answer) };
-	if (out->text && parse_answer(out->text, out))
-		return 0;
-	compiler_answer_release(out);
-	return say_no_answer(-ENOMEM, "gnatmake");
-}
-
 int compiler_ask(const char *const *command, size_t count,
 		 const struct compile_line *line, struct compiler_answer *out)
 {
@@ -440,17 +384,55 @@ int compiler_ask(const char *const *command, size_t count,
 	bool keep;
 	int err;
 
-	if (line->gnatmake)
-		return answer_for_gnatmake(out);
+	if (line->gnatmake) {
+#if defined(__x86_64__)
+		static const char answer[] = "gcc\nglibc\nx86-64\n12\n";
+#else
+		static const char answer[] = "gcc\nglibc\nother\n12\n";
+#endif
+
+		*out = (struct compiler_answer){ .text = strdup(answer) };
+		if (out->text && parse_answer(out->text, out))
+			return 0;
+		compiler_answer_release(out);
+		return say_no_answer(-ENOMEM, "gnatmake");
+	}
 	key = make_question_key(command, count, line);
-	keep = cache_path(key, path);
+	if (!key || !find_cache(path)) {
+		keep = false;
+	} else {
+		sprintf(path + strlen(path), "/cc-%016" PRIx64,
+			hash_text(HASH_START, key));
+		keep = true;
+	}
 	if (keep && answer_from_cache(path, key, out)) {
 		free(key);
 		return 0;
 	}
 	err = ask_compiler(command, count, line, &text);
-	if (!err && keep)
-		cache_write(path, key, text);
+	if (!err && keep) {
+		char draft[PATH_MAX];
+		FILE *file;
+		int fd;
+
+		if (snprintf(draft, sizeof(draft), "%s.XXXXXX", path) <
+		    PATH_MAX) {
+			fd = mkostemp(draft, O_CLOEXEC);
+			if (fd >= 0) {
+				file = fdopen(fd, "w");
+				if (!file) {
+					close(fd);
+					unlink(draft);
+				} else {
+					fwrite(key, strlen(key) + 1, 1, file);
+					fputs(text, file);
+					if (fclose(file) ||
+					    rename(draft, path) < 0)
+						unlink(draft);
+				}
+			}
+		}
+	}
 	free(key);
 	if (err)
 		return say_no_answer(err, command[count - 1]);

@@ -59,45 +59,38 @@ static bool is_recorded_here(void)
 	       S_ISLNK(status.st_mode);
 }
 
-/* Reports a missing daemon. perfrec record has its own collector, which only
- * its folder names. */
-static void say_nobody(const struct ctl_request *request, const char *path,
-		       int shown)
-{
-	const char *words = request->words ? request->words : "";
-	const char *gap = request->words ? " " : "";
-
-	if (request->socket || request->dir)
-		log_err("no perfrec-collect serves '%.*s' (start one: "
-			"perfrec-collect -o DIR)",
-			shown, path);
-	else if (socket_path_of_environment())
-		log_err("no perfrec-collect serves '%.*s', which "
-			"PERFREC_SOCKET names (start one there: "
-			"perfrec-collect --socket "
-			"%.*s -o DIR; or name another: --socket, or -o DIR)",
-			shown, path, shown, path);
-	else if (is_recorded_here())
-		log_err("no perfrec-collect serves '%.*s'; for the perfrec "
-			"record that records here: perfrec %s "
-			"-o " RECORDING_DIR "%s%s",
-			shown, path, request->command, gap, words);
-	else
-		log_err("no perfrec-collect serves '%.*s' (start one: "
-			"perfrec-collect -o DIR; or name its socket: --socket; "
-			"for a perfrec record: perfrec %s -o DIR%s%s, with "
-			"the folder that it records into)",
-			shown, path, request->command, gap, words);
-}
-
 static int say_unreachable(const struct ctl_request *request, const char *path,
 			   int err)
 {
 	int shown = (int)(strlen(path) - strlen(SOCKET_PATH_CTL));
 
-	if (err == ENOENT || err == ECONNREFUSED)
-		say_nobody(request, path, shown);
-	else
+	if (err == ENOENT || err == ECONNREFUSED) {
+		const char *words = request->words ? request->words : "";
+		const char *gap = request->words ? " " : "";
+
+		if (request->socket || request->dir)
+			log_err("no perfrec-collect serves '%.*s' (start one: "
+				"perfrec-collect -o DIR)",
+				shown, path);
+		else if (socket_path_of_environment())
+			log_err("no perfrec-collect serves '%.*s', which "
+				"PERFREC_SOCKET names (start one there: "
+				"perfrec-collect --socket %.*s -o DIR; or name "
+				"another: --socket, or -o DIR)",
+				shown, path, shown, path);
+		else if (is_recorded_here())
+			log_err("no perfrec-collect serves '%.*s'; for the "
+				"perfrec record that records here: perfrec %s "
+				"-o " RECORDING_DIR "%s%s",
+				shown, path, request->command, gap, words);
+		else
+			log_err("no perfrec-collect serves '%.*s' (start one: "
+				"perfrec-collect -o DIR; or name its socket: "
+				"--socket; for a perfrec record: perfrec %s -o "
+				"DIR%s%s, with the folder that it records "
+				"into)",
+				shown, path, request->command, gap, words);
+	} else
 		log_err("cannot connect to perfrec-collect at '%.*s': %s",
 			shown, path, strerror(err));
 	return -err;

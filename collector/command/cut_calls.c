@@ -90,21 +90,6 @@ static bool saw_cut_function(const void *search, uint32_t text)
 	return call_search_saw_function(search, text);
 }
 
-static void say_no_call(const struct cut_calls *calls,
-			const struct call_search *search)
-{
-	if (!search->met_function)
-		trace_command_say_function(
-			calls->option, calls->expression.function,
-			search->reader, saw_cut_function, search);
-	else if (!search->met_thread)
-		trace_command_say_thread(calls->thread, search->reader);
-	else
-		log_err("%s '%.200s': no call matches; perfrec find '%.200s' "
-			"lists the calls of this function",
-			calls->option, calls->text, calls->expression.function);
-}
-
 static int add_calls(const struct cut_calls *calls, const char *dir,
 		     const struct call_search *search,
 		     struct cut_ranges *ranges, struct cut_calls_found *found)
@@ -117,8 +102,23 @@ static int add_calls(const struct cut_calls *calls, const char *dir,
 	if (!search->count) {
 		/* A damaged trace may have lost them. */
 		if (trace_command_check(dir, search->err, &search->totals) ==
-		    OPTS_OK)
-			say_no_call(calls, search);
+		    OPTS_OK) {
+			if (!search->met_function)
+				trace_command_say_function(
+					calls->option,
+					calls->expression.function,
+					search->reader, saw_cut_function,
+					search);
+			else if (!search->met_thread)
+				trace_command_say_thread(calls->thread,
+							 search->reader);
+			else
+				log_err("%s '%.200s': no call matches; perfrec "
+					"find '%.200s' lists the calls of this "
+					"function",
+					calls->option, calls->text,
+					calls->expression.function);
+		}
 		return -ESRCH;
 	}
 	for (size_t i = 0; i < search->count && !err; i++) {

@@ -15,19 +15,6 @@
 #include "collector/read/trace_read.h"
 #include "collector/show/progress.h"
 
-static bool is_chosen_thread(const char *word,
-			     const struct trace_reader *reader,
-			     const struct trace_track *track)
-{
-	char tid[32];
-
-	if (track->kind != TRACE_TRACK_THREAD)
-		return false;
-	snprintf(tid, sizeof(tid), "%" PRId64, track->tid);
-	return strcmp(word, tid) == 0 ||
-	       strcmp(word, trace_reader_text(reader, track->name)) == 0;
-}
-
 static int add_threads(const char *word, const struct trace_reader *reader,
 		       struct cut_threads *threads)
 {
@@ -35,7 +22,13 @@ static int add_threads(const char *word, const struct trace_reader *reader,
 
 	for (uint32_t i = 0; (track = trace_reader_track(reader, i)) != NULL;
 	     i++) {
-		if (!is_chosen_thread(word, reader, track))
+		char tid[32];
+
+		if (track->kind != TRACE_TRACK_THREAD)
+			continue;
+		snprintf(tid, sizeof(tid), "%" PRId64, track->tid);
+		if (strcmp(word, tid) != 0 &&
+		    strcmp(word, trace_reader_text(reader, track->name)) != 0)
 			continue;
 		if (grow_array(threads->tids, threads->room,
 			       threads->count + 1))

@@ -61,33 +61,6 @@ static void take_matches(struct choice *choice)
 
 /* --- messages ------------------------------------------------------------- */
 
-static void list_matches(const struct choice *choice)
-{
-	log_err("'%.200s' matches %s%zu functions: give one of these names",
-		choice->word, choice->count > LISTED_MAX ? "more than " : "",
-		choice->count > LISTED_MAX ? (size_t)LISTED_MAX
-					   : choice->count);
-	for (size_t i = 0; i < choice->count && i < LISTED_MAX; i++) {
-		fputs("  ", stderr);
-		text_out(choice->names[i], stderr);
-		fputc('\n', stderr);
-	}
-}
-
-static char *find_near(const struct choice *choice)
-{
-	size_t count = choice->rows->count;
-	const char **names = calloc(count + 1, sizeof(*names));
-	char *near = NULL;
-
-	for (size_t i = 0; names && i < count; i++)
-		names[i] = choice->rows->list[i].frames->name;
-	if (names)
-		near = name_near(choice->word, names, count);
-	free(names);
-	return near;
-}
-
 /* Lists names that contain the word, ignoring case. */
 static size_t list_containing(const struct choice *choice)
 {
@@ -119,27 +92,6 @@ static const struct summary_function *find_bare(const struct choice *choice)
 	return NULL;
 }
 
-static void say_bare(const struct choice *choice,
-		     const struct summary_function *bare)
-{
-	if (choice->wish == FUNCTION_LINES)
-		log_err("'%.200s' has no samples and no allocations of "
-			"'%.200s': its lines are unknown; sample more often "
-			"(perfrec record --cpu 999), and see perfrec report "
-			"%.200s",
-			choice->dir, bare->name, choice->dir);
-	else if (bare->state && strcmp(bare->state, "off") == 0)
-		log_err("'%.200s' has no recorded calls of '%.200s': it was "
-			"off (--overhead, or perfrec ctl functions --off); "
-			"record again with --no-cache, or without --overhead",
-			choice->dir, bare->name);
-	else
-		log_err("'%.200s' has no recorded calls of '%.200s': they were "
-			"counted only; record again without --count and "
-			"--overhead",
-			choice->dir, bare->name);
-}
-
 static const char *cause_of_lack(const struct choice *choice)
 {
 	if (choice->wish == FUNCTION_LINES)
@@ -147,39 +99,62 @@ static const char *cause_of_lack(const struct choice *choice)
 	return "";
 }
 
-static void say_absent(const struct choice *choice)
-{
-	const char *dir = choice->dir;
-
-	if (choice->summary->filtered && choice->wish == FUNCTION_CALLS)
-		log_err("'%.200s' has no function '%.200s': maybe --filter or "
-			"--exclude left it out, then record again without "
-			"them; perfrec report %.200s lists what is there",
-			dir, choice->word, dir);
-	else
-		log_err("'%.200s' has no function '%.200s'%s; perfrec report "
-			"%s%.200s lists them",
-			dir, choice->word, cause_of_lack(choice),
-			choice->wish == FUNCTION_LINES ? "--view cpu " : "",
-			dir);
-}
-
 static void say_unknown(const struct choice *choice)
 {
 	const struct summary_function *bare = find_bare(choice);
 	char *near;
+	size_t count;
+	const char **names;
 
 	if (bare) {
-		say_bare(choice, bare);
+		if (choice->wish == FUNCTION_LINES)
+			log_err("'%.200s' has no samples and no allocations of "
+				"'%.200s': its lines are unknown; sample more "
+				"often (perfrec record --cpu 999), and see "
+				"perfrec report %.200s",
+				choice->dir, bare->name, choice->dir);
+		else if (bare->state && strcmp(bare->state, "off") == 0)
+			log_err("'%.200s' has no recorded calls of '%.200s': "
+				"it was off (--overhead, or perfrec ctl "
+				"functions --off); record again with "
+				"--no-cache, or without --overhead",
+				choice->dir, bare->name);
+		else
+			log_err("'%.200s' has no recorded calls of '%.200s': "
+				"they were counted only; record again without "
+				"--count and --overhead",
+				choice->dir, bare->name);
 		return;
 	}
-	near = find_near(choice);
+	count = choice->rows->count;
+	names = calloc(count + 1, sizeof(*names));
+	near = NULL;
+	for (size_t i = 0; names && i < count; i++)
+		names[i] = choice->rows->list[i].frames->name;
+	if (names)
+		near = name_near(choice->word, names, count);
+	free(names);
 	if (near)
 		log_err("'%.200s' has no function '%.200s'%s: did you mean "
 			"'%.200s'?",
 			choice->dir, choice->word, cause_of_lack(choice), near);
-	else
-		say_absent(choice);
+	else {
+		const char *dir = choice->dir;
+
+		if (choice->summary->filtered && choice->wish == FUNCTION_CALLS)
+			log_err("'%.200s' has no function '%.200s': maybe "
+				"--filter or --exclude left it out, then "
+				"record again without them; perfrec report "
+				"%.200s lists what is there",
+				dir, choice->word, dir);
+		else
+			log_err("'%.200s' has no function '%.200s'%s; perfrec "
+				"report %s%.200s lists them",
+				dir, choice->word, cause_of_lack(choice),
+				choice->wish == FUNCTION_LINES ? "--view cpu "
+							       : "",
+				dir);
+	}
 	if (!near)
 		list_containing(choice);
 	free(near);
@@ -206,10 +181,21 @@ const char *function_choose(const char *word, const struct pprof_rows *rows,
 	take_matches(&choice);
 	if (choice.count == 1)
 		chosen = choice.names[0];
-	else if (choice.count)
-		list_matches(&choice);
-	else
+	else if (choice.count) {
+		log_err("'%.200s' matches %s%zu functions: give one of these "
+			"names",
+			choice.word,
+			choice.count > LISTED_MAX ? "more than " : "",
+			choice.count > LISTED_MAX ? (size_t)LISTED_MAX
+						  : choice.count);
+		for (size_t i = 0; i < choice.count && i < LISTED_MAX; i++) {
+			fputs("  ", stderr);
+			text_out(choice.names[i], stderr);
+			fputc('\n', stderr);
+		}
+	} else {
 		say_unknown(&choice);
+	}
 	free(choice.names);
 	return chosen;
 }

@@ -64,25 +64,6 @@ int range_command_check(const struct range_command *command)
 	}
 }
 
-static void say_error(const struct range_command *command, const char *dir,
-		      enum time_range_error error,
-		      const struct trace_bounds *bounds)
-{
-	char end[TIME_RANGE_TEXT];
-
-	if (error == TIME_RANGE_NO_CALLS)
-		log_err("'%.2000s' has no calls, and times count from the "
-			"first one: leave out %s",
-			dir,
-			command->wish.has_from ? "--from" : command->to_name);
-	else
-		log_err("--from '%.100s': '%.2000s' ends before that: give a "
-			"time from 0s to %s",
-			command->from, dir,
-			time_range_text(bounds->last_ns - bounds->first_ns,
-					end));
-}
-
 int range_command_read(const struct range_command *command, const char *dir,
 		       const char *path, const struct trace_index *index,
 		       bool progress, struct trace_bounds *bounds,
@@ -92,6 +73,7 @@ int range_command_read(const struct range_command *command, const char *dir,
 	const struct read_progress tell = { progress_tell, &line };
 	enum time_range_error error;
 	int err;
+	char end[TIME_RANGE_TEXT];
 
 	progress_begin(&line, "looking for the first call", progress);
 	err = trace_bounds_read(path, index, &tell, bounds);
@@ -106,6 +88,16 @@ int range_command_read(const struct range_command *command, const char *dir,
 	error = time_range_make(&command->wish, bounds, range);
 	if (error == TIME_RANGE_FINE)
 		return 0;
-	say_error(command, dir, error, bounds);
+	if (error == TIME_RANGE_NO_CALLS)
+		log_err("'%.2000s' has no calls, and times count from the "
+			"first one: leave out %s",
+			dir,
+			command->wish.has_from ? "--from" : command->to_name);
+	else
+		log_err("--from '%.100s': '%.2000s' ends before that: give a "
+			"time from 0s to %s",
+			command->from, dir,
+			time_range_text(bounds->last_ns - bounds->first_ns,
+					end));
 	return -EDOM;
 }

@@ -157,41 +157,6 @@ int spawn_find_parts(struct spawn_parts *out)
 	return 0;
 }
 
-/* Returns the word after "#!" in @head, terminated in place, or NULL. */
-static char *interpreter_of(char *head)
-{
-	char *word;
-
-	if (strncmp(head, "#!", 2) != 0)
-		return NULL;
-	word = head + 2 + strspn(head + 2, " \t");
-	word[strcspn(word, " \t\n")] = '\0';
-	return word[0] ? word : NULL;
-}
-
-/* An unrecordable program is started anyway: its children may be recorded. */
-static void inspect_elf(int fd, const char *path, struct spawn_program *program)
-{
-	struct elf_headers headers;
-	const char *why;
-
-	if (!elf_read_headers(fd, &headers, &why)) {
-		snprintf(program->asan, sizeof(program->asan), "%s",
-			 headers.asan);
-		free(headers.segments);
-	}
-	if (elf_is_static(fd))
-		log_warn("'%s' is linked statically: perfrec's library cannot "
-			 "be loaded into it, so none of it is recorded (link "
-			 "it without -static and -static-pie)",
-			 path);
-	else if (elf_is_of_other_libc(fd))
-		log_warn("'%s' is of another C library than glibc: perfrec's "
-			 "library does not know that, so none of it is "
-			 "recorded (build it with glibc)",
-			 path);
-}
-
 /* An executable but unreadable program could run, but the kernel hides its
  * memory and files from all users except root. */
 static int refuse_unreadable(const char *path)
@@ -212,16 +177,44 @@ static int inspect_program(const char *path, struct spawn_program *program)
 	int fd, err;
 
 	for (int i = 0; i < INTERPRETERS_MAX; i++) {
+		char *word;
+
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			return refuse_unreadable(path);
 		size = read(fd, head, HEAD_BYTES);
 		head[MAX(size, 0)] = '\0';
 		if (size >= (ssize_t)sizeof(elf_magic) &&
-		    memcmp(head, elf_magic, sizeof(elf_magic)) == 0)
-			inspect_elf(fd, path, program);
+		    memcmp(head, elf_magic, sizeof(elf_magic)) == 0) {
+			struct elf_headers headers;
+			const char *why;
+
+			if (!elf_read_headers(fd, &headers, &why)) {
+				snprintf(program->asan, sizeof(program->asan),
+					 "%s", headers.asan);
+				free(headers.segments);
+			}
+			if (elf_is_static(fd))
+				log_warn("'%s' is linked statically: perfrec's "
+					 "library cannot be loaded into it, so "
+					 "none of it is recorded (link it "
+					 "without -static and -static-pie)",
+					 path);
+			else if (elf_is_of_other_libc(fd))
+				log_warn("'%s' is of another C library than "
+					 "glibc: perfrec's library does not "
+					 "know that, so none of it is recorded "
+					 "(build it with glibc)",
+					 path);
+		}
 		close(fd);
-		interpreter = interpreter_of(head);
+		if (strncmp(head, "#!", 2) != 0) {
+			interpreter = NULL;
+		} else {
+			word = head + 2 + strspn(head + 2, " \t");
+			word[strcspn(word, " \t\n")] = '\0';
+			interpreter = word[0] ? word : NULL;
+		}
 		if (!interpreter)
 			return 0;
 		err = check_executable(interpreter);
@@ -394,23 +387,6 @@ static bool child_is_script(const char *path)
 	return size >= 0 && memcmp(head, elf_magic, sizeof(head)) != 0;
 }
 
-static void child_exec_script(const struct spawn_program *program)
-{
-	char shell[] = _PATH_BSHELL, path[PATH_MAX];
-	size_t count = 0;
-	char **argv;
-
-	while (program->argv[count])
-		count++;
-	argv = calloc(count + 2, sizeof(*argv));
-	if (!argv)
-		return;
-	argv[0] = shell;
-	argv[1] = strcpy(path, program->path);
-	memcpy(argv + 2, program->argv + 1, (count - 1) * sizeof(*argv));
-	execv(shell, argv);
-}
-
 /* Only returns after a failure, with errno set. */
 static void child_exec(const struct spawn_program *program,
 		       const struct spawn_recording *recording,
@@ -423,8 +399,22 @@ static void child_exec(const struct spawn_program *program,
 	sigaction(SIGCHLD, &signals->child, NULL);
 	sigprocmask(SIG_SETMASK, &signals->mask, NULL);
 	execv(program->path, program->argv);
-	if (errno == ENOEXEC && child_is_script(program->path))
-		child_exec_script(program);
+	if (errno == ENOEXEC && child_is_script(program->path)) {
+		char shell[] = _PATH_BSHELL, path[PATH_MAX];
+		size_t count = 0;
+		char **argv;
+
+		while (program->argv[count])
+			count++;
+		argv = calloc(count + 2, sizeof(*argv));
+		if (!argv)
+			return;
+		argv[0] = shell;
+		argv[1] = strcpy(path, program->path);
+		memcpy(argv + 2, program->argv + 1,
+		       (count - 1) * sizeof(*argv));
+		execv(shell, argv);
+	}
 }
 
 int spawn_fork(const struct spawn_program *program,

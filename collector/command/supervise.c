@@ -113,21 +113,6 @@ static int block_signals(struct supervise *s)
 
 /* --- the line on the terminal --------------------------------------------- */
 
-static void show_progress(struct supervise *s,
-			  const struct control_progress *progress)
-{
-	char spans[SIZE_TEXT], bytes[SIZE_TEXT], lost[SIZE_TEXT] = "nothing";
-
-	if (!s->plan->progress || !progress_has_terminal())
-		return;
-	if (progress->dropped_spans)
-		size_format_count(progress->dropped_spans, lost);
-	fprintf(stderr, "\r\033[Kperfrec: %s spans, %s, %s lost",
-		size_format_count(progress->spans, spans),
-		size_format_bytes(progress->bytes, bytes), lost);
-	s->progress_shown = true;
-}
-
 static void clear_progress(struct supervise *s)
 {
 	if (s->progress_shown && progress_has_terminal())
@@ -190,20 +175,10 @@ static void lose_ended_collector(struct supervise *s)
 	lose_collector(s, how);
 }
 
-static void say_stopped(struct supervise *s,
-			const struct control_stopped *stopped)
-{
-	clear_progress(s);
-	if (s->program || s->following)
-		log_warn("process %lld has sent signal %lld (%s) to "
-			 "perfrec-collect: the recording ends here, and the "
-			 "program goes on unrecorded",
-			 (long long)stopped->pid, (long long)stopped->signal,
-			 strsignal((int)stopped->signal));
-}
-
 static void take_message(struct supervise *s, struct control_message *message)
 {
+	char spans[SIZE_TEXT], bytes[SIZE_TEXT], lost[SIZE_TEXT] = "nothing";
+
 	switch (message->type) {
 	case CONTROL_READY:
 		message->ready.socket_path[CONTROL_TEXT_MAX - 1] = '\0';
@@ -219,13 +194,32 @@ static void take_message(struct supervise *s, struct control_message *message)
 		s->failed = true;
 		break;
 	case CONTROL_PROGRESS:
-		show_progress(s, &message->progress);
+		if (s->plan->progress && progress_has_terminal()) {
+			if (message->progress.dropped_spans)
+				size_format_count(
+					message->progress.dropped_spans, lost);
+			fprintf(stderr,
+				"\r\033[Kperfrec: %s spans, %s, %s lost",
+				size_format_count(message->progress.spans,
+						  spans),
+				size_format_bytes(message->progress.bytes,
+						  bytes),
+				lost);
+			s->progress_shown = true;
+		}
 		break;
 	case CONTROL_WATCHED:
 		s->watched = true;
 		break;
 	case CONTROL_STOPPED:
-		say_stopped(s, &message->stopped);
+		clear_progress(s);
+		if (s->program || s->following)
+			log_warn("process %lld has sent signal %lld (%s) to "
+				 "perfrec-collect: the recording ends here, "
+				 "and the program goes on unrecorded",
+				 (long long)message->stopped.pid,
+				 (long long)message->stopped.signal,
+				 strsignal((int)message->stopped.signal));
 		break;
 	case CONTROL_SENDING:
 		clear_progress(s);
@@ -339,23 +333,6 @@ static void reap_children(struct supervise *s)
 	s->following = left;
 }
 
-static void pass_signal_on(struct supervise *s,
-			   const struct signalfd_siginfo *info)
-{
-	int signal = (int)info->ssi_signo;
-
-	/* From the terminal, or from the program to its entire group. */
-	if (info->ssi_code == SI_KERNEL || (pid_t)info->ssi_pid == s->program)
-		return;
-	if (info->ssi_code == SI_QUEUE)
-		sigqueue(s->program, signal,
-			 (union sigval){
-				 .sival_ptr =
-					 (void *)(uintptr_t)info->ssi_ptr });
-	else
-		kill(s->program, signal);
-}
-
 static void take_own_signal(struct supervise *s)
 {
 	struct signalfd_siginfo info;
@@ -364,9 +341,23 @@ static void take_own_signal(struct supervise *s)
 		return;
 	if (info.ssi_signo == SIGCHLD)
 		reap_children(s);
-	else if (s->program)
-		pass_signal_on(s, &info);
-	else if (s->following && is_fatal(info.ssi_signo))
+	else if (s->program) {
+		int signal = (int)info.ssi_signo;
+
+		/* From the terminal, or from the program to its entire
+		 * group. */
+		if (info.ssi_code != SI_KERNEL &&
+		    (pid_t)info.ssi_pid != s->program) {
+			if (info.ssi_code == SI_QUEUE)
+				sigqueue(s->program, signal,
+					 (union sigval){
+						 .sival_ptr =
+							 (void *)(uintptr_t)info
+								 .ssi_ptr });
+			else
+				kill(s->program, signal);
+		}
+	} else if (s->following && is_fatal(info.ssi_signo))
 		s->following = false;
 	else if (is_fatal(info.ssi_signo) && s->sending) {
 		/* perfrec-push leaves unsent windows in the spool. Another

@@ -118,9 +118,10 @@ static bool is_name_listed(const char *name, const char *const *names,
 	return false;
 }
 
-static size_t list_threads(const struct trace_reader *trace,
-			   const char *names[THREADS_COMPARED])
+void trace_command_say_thread(const char *word,
+			      const struct trace_reader *trace)
 {
+	const char *names[THREADS_COMPARED], *near;
 	const struct trace_track *track;
 	size_t count = 0;
 
@@ -133,15 +134,6 @@ static size_t list_threads(const struct trace_reader *trace,
 		    !is_name_listed(name, names, count))
 			names[count++] = name;
 	}
-	return count;
-}
-
-void trace_command_say_thread(const char *word,
-			      const struct trace_reader *trace)
-{
-	const char *names[THREADS_COMPARED], *near;
-	size_t count = list_threads(trace, names);
-
 	near = spelling_nearest(word, strlen(word), names, count);
 	if (near)
 		log_err("--thread '%.200s': no thread has that number or name: "
@@ -193,30 +185,27 @@ static bool is_repaired(const char *dir)
 	return rebuilt;
 }
 
-/* Reports that the trace of the finished recording @dir ends with @cut bytes of
- * a packet. Returns the exit status. */
-static int say_cut(const char *dir, uint64_t cut)
+int trace_command_check(const char *dir, int err,
+			const struct trace_read_totals *totals)
 {
-	if (is_repaired(dir)) {
-		log_warn("'%.2000s/" TRACE_NAME "' ends in %" PRIu64
-			 " bytes of half a packet, because its collector was "
-			 "killed",
-			 dir, cut);
-		return OPTS_OK;
+	uint64_t bad;
+	bool finished;
+	int status;
+
+	if (err == -EBADMSG && totals->packets) {
+		log_err("'%.2000s/" TRACE_NAME "' is damaged from byte %" PRIu64
+			" of %" PRIu64 " on: the rest is missing",
+			dir, totals->at, totals->size);
+		return OPTS_FAILED;
 	}
-	log_err("'%.2000s/" TRACE_NAME "' was cut: its last %" PRIu64
-		" bytes are a part of a packet, and the rest is missing",
-		dir, cut);
-	return OPTS_FAILED;
-}
-
-static int check_whole(const char *dir, const struct trace_read_totals *totals)
-{
-	uint64_t bad =
-		totals->bad_bundles + totals->bad_events + totals->refused;
-	bool finished = is_finished(dir);
-	int status = OPTS_OK;
-
+	if (err && err != -EBADMSG) {
+		log_err("cannot read '%.2000s/" TRACE_NAME "': %s", dir,
+			strerror(-err));
+		return OPTS_FAILED;
+	}
+	bad = totals->bad_bundles + totals->bad_events + totals->refused;
+	finished = is_finished(dir);
+	status = OPTS_OK;
 	if (!totals->packets) {
 		log_err("'%.2000s/" TRACE_NAME "' is no trace, or is empty",
 			dir);
@@ -229,28 +218,25 @@ static int check_whole(const char *dir, const struct trace_read_totals *totals)
 			 folder_lock_test(dir) == -EBUSY
 				 ? "it still goes on"
 				 : "its collector was killed");
-	if (totals->cut && finished)
-		status = say_cut(dir, totals->cut);
+	if (totals->cut && finished) {
+		if (is_repaired(dir)) {
+			log_warn("'%.2000s/" TRACE_NAME "' ends in %" PRIu64
+				 " bytes of half a packet, because its "
+				 "collector was killed",
+				 dir, totals->cut);
+			status = OPTS_OK;
+		} else {
+			log_err("'%.2000s/" TRACE_NAME
+				"' was cut: its last %" PRIu64
+				" bytes are a part of a packet, and the rest "
+				"is missing",
+				dir, totals->cut);
+			status = OPTS_FAILED;
+		}
+	}
 	if (bad)
 		log_err("'%.2000s/" TRACE_NAME "' is damaged: %" PRIu64
 			" parts of it were left out",
 			dir, bad);
 	return bad ? OPTS_FAILED : status;
-}
-
-int trace_command_check(const char *dir, int err,
-			const struct trace_read_totals *totals)
-{
-	if (err == -EBADMSG && totals->packets) {
-		log_err("'%.2000s/" TRACE_NAME "' is damaged from byte %" PRIu64
-			" of %" PRIu64 " on: the rest is missing",
-			dir, totals->at, totals->size);
-		return OPTS_FAILED;
-	}
-	if (err && err != -EBADMSG) {
-		log_err("cannot read '%.2000s/" TRACE_NAME "': %s", dir,
-			strerror(-err));
-		return OPTS_FAILED;
-	}
-	return check_whole(dir, totals);
 }
