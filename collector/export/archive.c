@@ -46,17 +46,6 @@ static void put_number(char to[12], uint64_t number)
 	memcpy(to + 4, &big, sizeof(big));
 }
 
-static void put_checksum(struct header *header)
-{
-	const uint8_t *byte = (const uint8_t *)header;
-	unsigned int sum = 0;
-
-	memset(header->checksum, ' ', sizeof(header->checksum));
-	for (size_t i = 0; i < sizeof(*header); i++)
-		sum += byte[i];
-	put_octal(header->checksum, 6, sum);
-}
-
 void archive_begin(const char *name, uint64_t bytes, time_t changed, FILE *out)
 {
 	struct header header = {
@@ -68,12 +57,19 @@ void archive_begin(const char *name, uint64_t bytes, time_t changed, FILE *out)
 		.version = { '0', '0' },
 	};
 	size_t length = strlen(name);
+	const uint8_t *byte;
+	unsigned int sum;
 
 	assert(length <= ARCHIVE_NAME_MAX);
 	memcpy(header.name, name, length);
 	put_number(header.size, bytes);
 	put_number(header.changed, changed < 0 ? 0 : (uint64_t)changed);
-	put_checksum(&header);
+	byte = (const uint8_t *)&header;
+	sum = 0;
+	memset(header.checksum, ' ', sizeof(header.checksum));
+	for (size_t i = 0; i < sizeof(header); i++)
+		sum += byte[i];
+	put_octal(header.checksum, 6, sum);
 	fwrite(&header, sizeof(header), 1, out);
 }
 

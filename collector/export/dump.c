@@ -113,27 +113,6 @@ static bool has_arguments(const struct dump *dump,
 	return call_argument_next(dump->reader, &copy, &argument);
 }
 
-static void put_flows(const struct dump *dump, const struct call_event *event)
-{
-	struct wire fields = event->event.fields;
-	FILE *out = dump->out;
-	bool ends, any = false;
-	uint64_t id;
-
-	while (trace_flow_next(&fields, &id, &ends)) {
-		if (any)
-			put_char(',', out);
-		else
-			put_text(",\"flows\":[", out);
-		any = true;
-		/* Ids have 64 bits, too many for a JSON number. */
-		fprintf(out, "{\"id\":\"%" PRIx64 "\",\"ends\":%s}", id,
-			ends ? "true" : "false");
-	}
-	if (any)
-		put_char(']', out);
-}
-
 /* --- tracks --- */
 
 static const char *track_type(const struct trace_track *track)
@@ -150,35 +129,12 @@ static const char *track_type(const struct trace_track *track)
 	return types[track->kind];
 }
 
-static void put_track(const struct dump *dump, const struct trace_track *track)
-{
-	const struct trace_track *parent =
-		track->parent
-			? trace_reader_find_track(dump->trace, track->parent)
-			: NULL;
-	FILE *out = dump->out;
-
-	put_kind("track", out);
-	put_number("track", track->number, out);
-	put_word("type", track_type(track), out);
-	if (parent)
-		put_number("parent", parent->number, out);
-	if (track->process)
-		put_number("process", track->process->number, out);
-	if (track->pid)
-		put_number("pid", (uint64_t)track->pid, out);
-	if (track->tid)
-		put_number("tid", (uint64_t)track->tid, out);
-	put_named(dump, "name", track->name);
-	put_named(dump, "command", track->command);
-	put_named(dump, "unit", track->unit);
-	put_text("}\n", out);
-}
-
 /* Describes @track before its first event and after each change. */
 static int tell_track(struct dump *dump, const struct trace_track *track)
 {
 	struct told *told;
+	const struct trace_track *parent;
+	FILE *out;
 
 	if (!track)
 		return 0;
@@ -194,7 +150,25 @@ static int tell_track(struct dump *dump, const struct trace_track *track)
 	if (track->process && track->process != track &&
 	    tell_track(dump, track->process))
 		return -ENOMEM;
-	put_track(dump, track);
+	parent = track->parent
+			 ? trace_reader_find_track(dump->trace, track->parent)
+			 : NULL;
+	out = dump->out;
+	put_kind("track", out);
+	put_number("track", track->number, out);
+	put_word("type", track_type(track), out);
+	if (parent)
+		put_number("parent", parent->number, out);
+	if (track->process)
+		put_number("process", track->process->number, out);
+	if (track->pid)
+		put_number("pid", (uint64_t)track->pid, out);
+	if (track->tid)
+		put_number("tid", (uint64_t)track->tid, out);
+	put_named(dump, "name", track->name);
+	put_named(dump, "command", track->command);
+	put_named(dump, "unit", track->unit);
+	put_text("}\n", out);
 	return 0;
 }
 
@@ -225,15 +199,6 @@ static void put_location(const struct dump *dump, uint32_t number)
 		put_number("line", location.line, dump->out);
 }
 
-static void put_value(const struct trace_event *event, FILE *out)
-{
-	put_key("value", out);
-	if (event->is_double)
-		put_json_real(event->real, out);
-	else
-		put_int(event->value, out);
-}
-
 static void put_stack(const struct dump *dump, const struct trace_event *event)
 {
 	const struct trace_frame *frames;
@@ -256,85 +221,65 @@ static void put_stack(const struct dump *dump, const struct trace_event *event)
 	put_char(']', out);
 }
 
-static void put_sched(const struct dump *dump, const struct call_event *event)
-{
-	struct trace_sched_sums sums;
-
-	if (!call_reader_sched(dump->reader, event->event.track,
-			       event->begin_ns, event->event.ns, &sums))
-		return;
-	put_number("on_cpu_ns", sums.on_cpu, dump->out);
-	put_number("preempted_ns", sums.preempted, dump->out);
-	put_number("waited_ns", sums.waited, dump->out);
-	put_number("unknown_sched_ns", sums.unknown + sums.suspended,
-		   dump->out);
-}
-
-static void put_end_members(const struct dump *dump,
-			    const struct call_event *event)
-{
-	uint64_t took = event->event.ns - event->begin_ns;
-	FILE *out = dump->out;
-
-	put_number("took_ns", event->took_ns, out);
-	put_number("self_ns", took - MIN(took, event->callee_ns), out);
-	put_sched(dump, event);
-	if (event->event.unfinished)
-		put_text(",\"unfinished\":true", out);
-}
-
 static void put_members(const struct dump *dump, struct call_event *event)
 {
 	FILE *out = dump->out;
+	struct wire fields;
+	bool ends, any;
+	uint64_t id;
 
 	put_named(dump, "name", event->event.name);
 	put_named(dump, "category", event->event.category);
 	if (event->event.kind == TRACE_BEGIN || event->event.kind == TRACE_END)
 		put_number("depth", event->depth, out);
-	if (event->event.kind == TRACE_END)
-		put_end_members(dump, event);
-	else
+	if (event->event.kind == TRACE_END) {
+		uint64_t took = event->event.ns - event->begin_ns;
+		struct trace_sched_sums sums;
+
+		put_number("took_ns", event->took_ns, out);
+		put_number("self_ns", took - MIN(took, event->callee_ns), out);
+		if (call_reader_sched(dump->reader, event->event.track,
+				      event->begin_ns, event->event.ns,
+				      &sums)) {
+			put_number("on_cpu_ns", sums.on_cpu, dump->out);
+			put_number("preempted_ns", sums.preempted, dump->out);
+			put_number("waited_ns", sums.waited, dump->out);
+			put_number("unknown_sched_ns",
+				   sums.unknown + sums.suspended, dump->out);
+		}
+		if (event->event.unfinished)
+			put_text(",\"unfinished\":true", out);
+	} else
 		put_location(dump, event->event.location);
-	if (event->event.kind == TRACE_COUNTER)
-		put_value(&event->event, out);
+	if (event->event.kind == TRACE_COUNTER) {
+		put_key("value", out);
+		if (event->event.is_double)
+			put_json_real(event->event.real, out);
+		else
+			put_int(event->event.value, out);
+	}
 	if (event->event.kind == TRACE_SAMPLE)
 		put_stack(dump, &event->event);
 	if (event->event.correlation)
 		put_number("correlation", event->event.correlation, out);
-	put_flows(dump, event);
+	fields = event->event.fields;
+	any = false;
+	while (trace_flow_next(&fields, &id, &ends)) {
+		if (any)
+			put_char(',', out);
+		else
+			put_text(",\"flows\":[", out);
+		any = true;
+		/* Ids have 64 bits, too many for a JSON number. */
+		fprintf(out, "{\"id\":\"%" PRIx64 "\",\"ends\":%s}", id,
+			ends ? "true" : "false");
+	}
+	if (any)
+		put_char(']', out);
 	if (has_arguments(dump, event)) {
 		put_key("arguments", out);
 		dump_arguments(dump->reader, event, out);
 	}
-}
-
-/* Writes one line for a wait, at its end. It belongs to its thread and is no
- * call. */
-static int put_wait(struct dump *dump, struct call_event *event)
-{
-	const struct trace_track *thread =
-		call_track_thread(dump->trace, event->event.track);
-	FILE *out = dump->out;
-	int err;
-
-	if (event->event.kind != TRACE_END)
-		return 0;
-	err = tell_tracks(dump, thread);
-	if (err)
-		return err;
-	put_kind("wait", out);
-	put_number("ns", event->begin_ns, out);
-	put_number("track", thread->number, out);
-	put_named(dump, "name", event->event.name);
-	put_number("took_ns", event->event.ns - event->begin_ns, out);
-	if (event->event.unfinished)
-		put_text(",\"unfinished\":true", out);
-	if (has_arguments(dump, event)) {
-		put_key("arguments", out);
-		dump_arguments(dump->reader, event, out);
-	}
-	put_text("}\n", out);
-	return ferror_unlocked(out) ? -EIO : 0;
 }
 
 static int put_event(struct dump *dump, struct call_event *event)
@@ -348,8 +293,29 @@ static int put_event(struct dump *dump, struct call_event *event)
 	FILE *out = dump->out;
 	int err;
 
-	if (track && track->kind == TRACE_TRACK_WAITS)
-		return put_wait(dump, event);
+	if (track && track->kind == TRACE_TRACK_WAITS) {
+		const struct trace_track *thread =
+			call_track_thread(dump->trace, event->event.track);
+
+		if (event->event.kind != TRACE_END)
+			return 0;
+		err = tell_tracks(dump, thread);
+		if (err)
+			return err;
+		put_kind("wait", out);
+		put_number("ns", event->begin_ns, out);
+		put_number("track", thread->number, out);
+		put_named(dump, "name", event->event.name);
+		put_number("took_ns", event->event.ns - event->begin_ns, out);
+		if (event->event.unfinished)
+			put_text(",\"unfinished\":true", out);
+		if (has_arguments(dump, event)) {
+			put_key("arguments", out);
+			dump_arguments(dump->reader, event, out);
+		}
+		put_text("}\n", out);
+		return ferror_unlocked(out) ? -EIO : 0;
+	}
 	err = tell_tracks(dump, track);
 	if (err)
 		return err;
@@ -363,27 +329,6 @@ static int put_event(struct dump *dump, struct call_event *event)
 }
 
 /* --- times on CPUs --- */
-
-static void put_stretch(const struct dump *dump,
-			const struct trace_track *track,
-			const struct trace_stretch *stretch)
-{
-	static const char *const left[] = {
-		[TRACE_LEFT_PREEMPTED] = "preempted",
-		[TRACE_LEFT_WAITS] = "waits",
-		[TRACE_LEFT_ENDED] = "ended",
-		[TRACE_LEFT_UNKNOWN] = "unknown",
-	};
-
-	put_kind("stretch", dump->out);
-	put_number("ns", stretch->from, dump->out);
-	put_number("track", track->number, dump->out);
-	put_number("tid", (uint64_t)track->tid, dump->out);
-	put_number("cpu", stretch->cpu, dump->out);
-	put_number("took_ns", stretch->to - stretch->from, dump->out);
-	put_word("then", left[stretch->why], dump->out);
-	put_text("}\n", dump->out);
-}
 
 /* Writes the stretches of each thread with events. Thread numbers are reused,
  * so each number is written once. */
@@ -404,28 +349,65 @@ static int put_stretches(struct dump *dump)
 			got = pool_intern(&dump->tids, &track->tid, &number);
 		if (got < 0)
 			return got;
-		for (uint32_t j = 0; got && j < count; j++)
-			put_stretch(dump, track, &at[j]);
+		for (uint32_t j = 0; got && j < count; j++) {
+			static const char *const left[] = {
+				[TRACE_LEFT_PREEMPTED] = "preempted",
+				[TRACE_LEFT_WAITS] = "waits",
+				[TRACE_LEFT_ENDED] = "ended",
+				[TRACE_LEFT_UNKNOWN] = "unknown",
+			};
+
+			put_kind("stretch", dump->out);
+			put_number("ns", at[j].from, dump->out);
+			put_number("track", track->number, dump->out);
+			put_number("tid", (uint64_t)track->tid, dump->out);
+			put_number("cpu", at[j].cpu, dump->out);
+			put_number("took_ns", at[j].to - at[j].from, dump->out);
+			put_word("then", left[at[j].why], dump->out);
+			put_text("}\n", dump->out);
+		}
 	}
 	return ferror_unlocked(dump->out) ? -EIO : 0;
 }
 
 /* --- the first line and the last --- */
 
-static void put_head(const struct dump *dump)
+static int write_all(struct dump *dump)
 {
+	struct call_event event;
+	int got, err;
+	struct trace_read_totals totals;
+	FILE *out;
+	const char *key, *text;
+	int64_t number;
+
 	put_kind("dump", dump->out);
 	put_number("version", DUMP_VERSION, dump->out);
 	put_word("perfrec", PERFREC_VERSION, dump->out);
 	put_number("first_ns", call_reader_origin(dump->reader), dump->out);
 	put_text("}\n", dump->out);
-}
-
-static void put_attributes(const struct dump *dump)
-{
-	const char *key, *text;
-	int64_t number;
-
+	while ((got = call_reader_next(dump->reader, &event)) > 0) {
+		got = put_event(dump, &event);
+		if (got)
+			return got;
+	}
+	err = put_stretches(dump);
+	if (err)
+		return err;
+	totals = trace_reader_totals(dump->trace);
+	out = dump->out;
+	put_kind("totals", out);
+	put_number("begins", totals.begins, out);
+	put_number("ends", totals.ends, out);
+	put_number("unfinished", totals.unfinished, out);
+	put_number("first_ns", totals.first_ns, out);
+	put_number("last_ns", totals.last_ns, out);
+	put_number("lost_packets", totals.lost, out);
+	put_number("cut_bytes", totals.cut, out);
+	put_number("bad",
+		   totals.bad_bundles + totals.bad_events + totals.refused,
+		   out);
+	put_text(got ? ",\"damaged\":true" : ",\"damaged\":false", out);
 	put_key("attributes", dump->out);
 	for (uint32_t i = 0;
 	     trace_reader_attribute(dump->trace, i, &key, &text, &number);
@@ -442,44 +424,7 @@ static void put_attributes(const struct dump *dump)
 			 ? "}"
 			 : "{}",
 		 dump->out);
-}
-
-static void put_tail(const struct dump *dump, int result)
-{
-	struct trace_read_totals totals = trace_reader_totals(dump->trace);
-	FILE *out = dump->out;
-
-	put_kind("totals", out);
-	put_number("begins", totals.begins, out);
-	put_number("ends", totals.ends, out);
-	put_number("unfinished", totals.unfinished, out);
-	put_number("first_ns", totals.first_ns, out);
-	put_number("last_ns", totals.last_ns, out);
-	put_number("lost_packets", totals.lost, out);
-	put_number("cut_bytes", totals.cut, out);
-	put_number("bad",
-		   totals.bad_bundles + totals.bad_events + totals.refused,
-		   out);
-	put_text(result ? ",\"damaged\":true" : ",\"damaged\":false", out);
-	put_attributes(dump);
 	put_text("}\n", out);
-}
-
-static int write_all(struct dump *dump)
-{
-	struct call_event event;
-	int got, err;
-
-	put_head(dump);
-	while ((got = call_reader_next(dump->reader, &event)) > 0) {
-		got = put_event(dump, &event);
-		if (got)
-			return got;
-	}
-	err = put_stretches(dump);
-	if (err)
-		return err;
-	put_tail(dump, got);
 	return fflush(dump->out) ? -EIO : got;
 }
 

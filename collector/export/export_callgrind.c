@@ -89,28 +89,6 @@ static int add_own(struct callgrind *callgrind, const struct pprof_row *row)
 	return 0;
 }
 
-static int add_pair(struct callgrind *callgrind, const struct pprof_row *row,
-		    size_t at, uint64_t index)
-{
-	const struct pprof_frame *callee = &row->frames[at];
-	const struct pprof_frame *caller = callee + 1;
-	struct call_cost call = { .line = caller->line };
-	struct call_cost *known;
-	uint32_t number;
-
-	if (function_of(callgrind, caller, &call.caller) ||
-	    function_of(callgrind, callee, &call.callee) ||
-	    pool_intern(&callgrind->calls, &call, &number) < 0)
-		return -ENOMEM;
-	known = (struct call_cost *)callgrind->calls.items + number;
-	if (known->row != index + 1)
-		known->value += value_of(callgrind, row);
-	known->row = index + 1;
-	if (at == 0 && callgrind->calls_value != PPROF_NONE)
-		known->calls += (uint64_t)row->self[callgrind->calls_value];
-	return 0;
-}
-
 static int add_row(struct callgrind *callgrind, const struct pprof_row *row,
 		   uint64_t index)
 {
@@ -121,9 +99,24 @@ static int add_row(struct callgrind *callgrind, const struct pprof_row *row,
 		return 0;
 	if (add_own(callgrind, row))
 		return -ENOMEM;
-	for (size_t at = 0; at + 1 < row->depth; at++)
-		if (add_pair(callgrind, row, at, index))
+	for (size_t at = 0; at + 1 < row->depth; at++) {
+		const struct pprof_frame *caller = &row->frames[at] + 1;
+		struct call_cost call = { .line = caller->line };
+		struct call_cost *known;
+		uint32_t number;
+
+		if (function_of(callgrind, caller, &call.caller) ||
+		    function_of(callgrind, &row->frames[at], &call.callee) ||
+		    pool_intern(&callgrind->calls, &call, &number) < 0)
 			return -ENOMEM;
+		known = (struct call_cost *)callgrind->calls.items + number;
+		if (known->row != index + 1)
+			known->value += value_of(callgrind, row);
+		known->row = index + 1;
+		if (at == 0 && callgrind->calls_value != PPROF_NONE)
+			known->calls +=
+				(uint64_t)row->self[callgrind->calls_value];
+	}
 	return 0;
 }
 
@@ -206,13 +199,42 @@ static int compare_calls(const void *a, const void *b)
 	return left->callee < right->callee ? -1 : left->callee > right->callee;
 }
 
-/* Sorts the items of the pools, so lookups are no longer possible. */
-static void put_functions(struct callgrind *callgrind)
+static int write_rows(struct callgrind *callgrind,
+		      const struct export_profile *profile,
+		      const struct pprof_rows *rows)
 {
-	struct own_cost *own = callgrind->own.items;
-	struct call_cost *calls = callgrind->calls.items;
-	uint32_t own_at = 0, call_at = 0;
+	int64_t sum;
+	const struct pprof_type *type;
+	FILE *out;
+	struct own_cost *own;
+	struct call_cost *calls;
+	uint32_t own_at, call_at;
 
+	for (size_t i = 0; i < rows->count; i++)
+		if (add_row(callgrind, &rows->list[i], i))
+			return -ENOMEM;
+	callgrind->told = calloc(callgrind->functions.count + 1, 1);
+	if (!callgrind->told)
+		return -ENOMEM;
+	sum = rows->sum[profile->value];
+	type = &profile->profile->type[profile->value];
+	out = callgrind->out;
+	put_text("# callgrind format\nversion: 1\n"
+		 "creator: perfrec " PERFREC_VERSION "\n",
+		 out);
+	put_text("cmd: ", out);
+	put_line_text(profile->title, out);
+	put_text("\npositions: line\nevents: ", out);
+	put_line_text(type->type, out);
+	if (strcmp(type->unit, "nanoseconds") == 0)
+		put_text("_ns", out);
+	put_text("\nsummary: ", out);
+	put_count((uint64_t)(sum < 0 ? 0 : sum), out);
+	put_char('\n', out);
+	own = callgrind->own.items;
+	calls = callgrind->calls.items;
+	own_at = 0;
+	call_at = 0;
 	if (callgrind->own.count)
 		qsort(own, callgrind->own.count, sizeof(*own), compare_own);
 	if (callgrind->calls.count)
@@ -231,40 +253,6 @@ static void put_functions(struct callgrind *callgrind)
 		     call_at++)
 			put_call(callgrind, &calls[call_at]);
 	}
-}
-
-static void put_head(const struct callgrind *callgrind,
-		     const struct export_profile *profile, int64_t sum)
-{
-	const struct pprof_type *type = &profile->profile->type[profile->value];
-	FILE *out = callgrind->out;
-
-	put_text("# callgrind format\nversion: 1\n"
-		 "creator: perfrec " PERFREC_VERSION "\n",
-		 out);
-	put_text("cmd: ", out);
-	put_line_text(profile->title, out);
-	put_text("\npositions: line\nevents: ", out);
-	put_line_text(type->type, out);
-	if (strcmp(type->unit, "nanoseconds") == 0)
-		put_text("_ns", out);
-	put_text("\nsummary: ", out);
-	put_count((uint64_t)(sum < 0 ? 0 : sum), out);
-	put_char('\n', out);
-}
-
-static int write_rows(struct callgrind *callgrind,
-		      const struct export_profile *profile,
-		      const struct pprof_rows *rows)
-{
-	for (size_t i = 0; i < rows->count; i++)
-		if (add_row(callgrind, &rows->list[i], i))
-			return -ENOMEM;
-	callgrind->told = calloc(callgrind->functions.count + 1, 1);
-	if (!callgrind->told)
-		return -ENOMEM;
-	put_head(callgrind, profile, rows->sum[profile->value]);
-	put_functions(callgrind);
 	return ferror(callgrind->out) ? -EIO : 0;
 }
 

@@ -87,48 +87,6 @@ static struct chrome_track *chrome_track_of(struct chrome *chrome,
 	return known;
 }
 
-static void put_name(struct chrome *chrome, const struct trace_event *event)
-{
-	put_text(",\"name\":", chrome->out);
-	put_json_text(trace_reader_text(chrome->trace, event->name),
-		      chrome->out);
-	if (!event->category)
-		return;
-	put_text(",\"cat\":", chrome->out);
-	put_json_text(trace_reader_text(chrome->trace, event->category),
-		      chrome->out);
-}
-
-static void put_arguments(struct chrome *chrome, struct call_event *event)
-{
-	struct call_event copy = *event;
-	struct trace_argument argument;
-
-	if (!call_argument_next(chrome->reader, &copy, &argument))
-		return;
-	put_text(",\"args\":", chrome->out);
-	dump_arguments(chrome->reader, event, chrome->out);
-}
-
-static void put_value(struct chrome *chrome, const struct trace_event *event)
-{
-	put_text(",\"name\":", chrome->out);
-	put_json_text(trace_reader_text(chrome->trace, event->track->name),
-		      chrome->out);
-	put_text(",\"args\":{\"value\":", chrome->out);
-	if (event->is_double)
-		put_json_real(event->real, chrome->out);
-	else
-		put_int(event->value, chrome->out);
-	put_char('}', chrome->out);
-}
-
-static void put_time(struct chrome *chrome, uint64_t ns)
-{
-	put_text(",\"ts\":", chrome->out);
-	put_thousandth(ns, chrome->out);
-}
-
 static void put_thread_time(struct chrome *chrome, struct chrome_track *track,
 			    const struct call_event *event)
 {
@@ -166,17 +124,44 @@ static int put_event(struct chrome *chrome, struct call_event *event)
 	if (!track)
 		return -ENOMEM;
 	begin_event(chrome, phases[kind], track);
-	put_time(chrome, event->event.ns);
+	put_text(",\"ts\":", chrome->out);
+	put_thousandth(event->event.ns, chrome->out);
 	if (kind == TRACE_BEGIN || kind == TRACE_END)
 		put_thread_time(chrome, track, event);
-	if (kind == TRACE_COUNTER)
-		put_value(chrome, &event->event);
-	else if (kind != TRACE_END)
-		put_name(chrome, &event->event);
+	if (kind == TRACE_COUNTER) {
+		put_text(",\"name\":", chrome->out);
+		put_json_text(trace_reader_text(chrome->trace,
+						event->event.track->name),
+			      chrome->out);
+		put_text(",\"args\":{\"value\":", chrome->out);
+		if (event->event.is_double)
+			put_json_real(event->event.real, chrome->out);
+		else
+			put_int(event->event.value, chrome->out);
+		put_char('}', chrome->out);
+	} else if (kind != TRACE_END) {
+		put_text(",\"name\":", chrome->out);
+		put_json_text(
+			trace_reader_text(chrome->trace, event->event.name),
+			chrome->out);
+		if (event->event.category) {
+			put_text(",\"cat\":", chrome->out);
+			put_json_text(trace_reader_text(chrome->trace,
+							event->event.category),
+				      chrome->out);
+		}
+	}
 	if (phases[kind] == 'i')
 		put_text(",\"s\":\"t\"", chrome->out);
-	if (kind != TRACE_END && kind != TRACE_COUNTER)
-		put_arguments(chrome, event);
+	if (kind != TRACE_END && kind != TRACE_COUNTER) {
+		struct call_event copy = *event;
+		struct trace_argument argument;
+
+		if (call_argument_next(chrome->reader, &copy, &argument)) {
+			put_text(",\"args\":", chrome->out);
+			dump_arguments(chrome->reader, event, chrome->out);
+		}
+	}
 	put_char('}', chrome->out);
 	return ferror_unlocked(chrome->out) ? -EIO : 0;
 }

@@ -95,24 +95,6 @@ static FILE *column_stream(const struct fox *fox, const struct fox_track *track,
 	return stream;
 }
 
-/* Writes the CPU time of the span before the sample, and reads that of its own
- * span, which ends at @ns. */
-static void put_cpu(const struct fox *fox, struct fox_track *track, uint64_t ns,
-		    FILE *out)
-{
-	struct trace_sched_sums sums;
-
-	if (track->cpu_known)
-		put_count(track->cpu_ns, out);
-	else
-		put_text("null", out);
-	track->cpu_known = call_reader_sched(fox->reader, track->track,
-					     fox->origin_ns + track->ns,
-					     fox->origin_ns + ns, &sums) &&
-			   !sums.unknown;
-	track->cpu_ns = track->cpu_known ? sums.on_cpu : 0;
-}
-
 /* Writes a sample from the previous event to @ns, relative to the first. */
 static int put_sample(struct fox *fox, struct fox_track *track, uint64_t ns)
 {
@@ -120,10 +102,19 @@ static int put_sample(struct fox *fox, struct fox_track *track, uint64_t ns)
 	FILE *time = column_stream(fox, track, COLUMN_TIME);
 	FILE *weight = column_stream(fox, track, COLUMN_WEIGHT);
 	FILE *cpu = column_stream(fox, track, COLUMN_CPU);
+	struct trace_sched_sums sums;
 
 	if (!stack || !time || !weight || !cpu)
 		return -ENOMEM;
-	put_cpu(fox, track, ns, cpu);
+	if (track->cpu_known)
+		put_count(track->cpu_ns, cpu);
+	else
+		put_text("null", cpu);
+	track->cpu_known = call_reader_sched(fox->reader, track->track,
+					     fox->origin_ns + track->ns,
+					     fox->origin_ns + ns, &sums) &&
+			   !sums.unknown;
+	track->cpu_ns = track->cpu_known ? sums.on_cpu : 0;
 	if (track->depth)
 		put_count(track->open[track->depth - 1], stack);
 	else
@@ -135,22 +126,6 @@ static int put_sample(struct fox *fox, struct fox_track *track, uint64_t ns)
 			       ferror_unlocked(weight) || ferror_unlocked(cpu)
 		       ? -EIO
 		       : 0;
-}
-
-static int push(struct fox_track *track, uint32_t name)
-{
-	struct fox_stack stack = {
-		.prefix = track->depth ? track->open[track->depth - 1] + 1 : 0
-	};
-	uint64_t text = name;
-	uint32_t number;
-
-	if (pool_intern(&track->functions, &text, &stack.function) < 0 ||
-	    pool_intern(&track->stacks, &stack, &number) < 0 ||
-	    grow_array(track->open, track->room, track->depth + 1))
-		return -ENOMEM;
-	track->open[track->depth++] = number;
-	return 0;
 }
 
 static int take(struct fox *fox, const struct trace_event *event)
@@ -169,8 +144,23 @@ static int take(struct fox *fox, const struct trace_event *event)
 	track->ns = ns;
 	if (err)
 		return err;
-	if (event->kind == TRACE_BEGIN)
-		return push(track, event->name);
+	if (event->kind == TRACE_BEGIN) {
+		struct fox_stack stack = {
+			.prefix = track->depth
+					  ? track->open[track->depth - 1] + 1
+					  : 0
+		};
+		uint64_t text = event->name;
+		uint32_t number;
+
+		if (pool_intern(&track->functions, &text, &stack.function) <
+			    0 ||
+		    pool_intern(&track->stacks, &stack, &number) < 0 ||
+		    grow_array(track->open, track->room, track->depth + 1))
+			return -ENOMEM;
+		track->open[track->depth++] = number;
+		return 0;
+	}
 	track->depth -= track->depth > 0;
 	return 0;
 }
@@ -214,33 +204,6 @@ static void put_table(const char *name, uint64_t length, FILE *out)
 	put_count(length, out);
 }
 
-static void put_stacks(const struct fox_track *track, FILE *out)
-{
-	const struct fox_stack *stacks = track->stacks.items;
-	uint32_t count = track->stacks.count;
-
-	put_table("stackTable", count, out);
-	put_text(",\"frame\":[", out);
-	for (uint32_t i = 0; i < count; i++) {
-		if (i)
-			put_char(',', out);
-		put_count(stacks[i].function, out);
-	}
-	put_text("],\"prefix\":[", out);
-	for (uint32_t i = 0; i < count; i++) {
-		if (i)
-			put_char(',', out);
-		if (stacks[i].prefix)
-			put_count(stacks[i].prefix - 1, out);
-		else
-			put_text("null", out);
-	}
-	put_char(']', out);
-	put_column("category", "0", count, out);
-	put_column("subcategory", "0", count, out);
-	put_char('}', out);
-}
-
 static void put_functions(const struct fox *fox, const struct fox_track *track,
 			  FILE *out)
 {
@@ -277,40 +240,6 @@ static void put_functions(const struct fox *fox, const struct fox_track *track,
 	put_char(']', out);
 }
 
-static void put_empty_tables(FILE *out)
-{
-	put_text(",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],"
-		 "\"startTime\":[],\"endTime\":[],\"phase\":[],"
-		 "\"category\":[]},\n\"resourceTable\":{\"length\":0,"
-		 "\"lib\":[],\"name\":[],\"host\":[],\"type\":[]},\n"
-		 "\"nativeSymbols\":{\"length\":0,\"libIndex\":[],"
-		 "\"address\":[],\"name\":[],\"functionSize\":[]}",
-		 out);
-}
-
-static int put_samples(const struct fox *fox, const struct fox_track *track,
-		       FILE *out)
-{
-	static const char *const names[] = { "stack", "time", "weight",
-					     "threadCPUDelta" };
-	uint32_t columns =
-		call_reader_has_sched(fox->reader) ? COLUMNS : COLUMN_CPU;
-	int err = 0;
-
-	put_table("samples", track->samples, out);
-	put_text(",\"weightType\":\"tracing-ms\"", out);
-	for (uint32_t i = 0; i < columns && !err; i++) {
-		put_text(",\"", out);
-		put_text(names[i], out);
-		put_text("\":[", out);
-		err = spool_copy(fox->spool, track->track->number * COLUMNS + i,
-				 out);
-		put_char(']', out);
-	}
-	put_char('}', out);
-	return err;
-}
-
 static void put_thread_head(const struct fox *fox,
 			    const struct fox_track *track, FILE *out)
 {
@@ -338,6 +267,11 @@ static void put_thread_head(const struct fox *fox,
 static int put_thread(struct fox *fox, struct fox_track *track, FILE *out)
 {
 	int err;
+	const struct fox_stack *stacks;
+	uint32_t count;
+	static const char *const names[] = { "stack", "time", "weight",
+					     "threadCPUDelta" };
+	uint32_t columns;
 
 	/* Ends the last span. */
 	track->depth = 0;
@@ -345,27 +279,51 @@ static int put_thread(struct fox *fox, struct fox_track *track, FILE *out)
 	if (err)
 		return err;
 	put_thread_head(fox, track, out);
-	err = put_samples(fox, track, out);
-	put_stacks(track, out);
+	columns = call_reader_has_sched(fox->reader) ? COLUMNS : COLUMN_CPU;
+	err = 0;
+	put_table("samples", track->samples, out);
+	put_text(",\"weightType\":\"tracing-ms\"", out);
+	for (uint32_t i = 0; i < columns && !err; i++) {
+		put_text(",\"", out);
+		put_text(names[i], out);
+		put_text("\":[", out);
+		err = spool_copy(fox->spool, track->track->number * COLUMNS + i,
+				 out);
+		put_char(']', out);
+	}
+	put_char('}', out);
+	stacks = track->stacks.items;
+	count = track->stacks.count;
+	put_table("stackTable", count, out);
+	put_text(",\"frame\":[", out);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			put_char(',', out);
+		put_count(stacks[i].function, out);
+	}
+	put_text("],\"prefix\":[", out);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			put_char(',', out);
+		if (stacks[i].prefix)
+			put_count(stacks[i].prefix - 1, out);
+		else
+			put_text("null", out);
+	}
+	put_char(']', out);
+	put_column("category", "0", count, out);
+	put_column("subcategory", "0", count, out);
+	put_char('}', out);
 	put_functions(fox, track, out);
-	put_empty_tables(out);
+	put_text(",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],"
+		 "\"startTime\":[],\"endTime\":[],\"phase\":[],"
+		 "\"category\":[]},\n\"resourceTable\":{\"length\":0,"
+		 "\"lib\":[],\"name\":[],\"host\":[],\"type\":[]},\n"
+		 "\"nativeSymbols\":{\"length\":0,\"libIndex\":[],"
+		 "\"address\":[],\"name\":[],\"functionSize\":[]}",
+		 out);
 	put_char('}', out);
 	return err;
-}
-
-static void put_head(FILE *out)
-{
-	put_text("{\"meta\":{\"version\":29,\"preprocessedProfileVersion\":48,"
-		 "\"interval\":1,\"startTime\":0,\"processType\":0,"
-		 "\"product\":\"perfrec " PERFREC_VERSION "\","
-		 "\"importedFrom\":\"perfrec\",\"stackwalk\":1,\"debug\":false,"
-		 "\"symbolicated\":true,\"doesNotUseFrameImplementation\":true,"
-		 "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
-		 "\"threadCPUDelta\":\"ns\"},"
-		 "\"categories\":[{\"name\":\"Other\",\"color\":\"grey\","
-		 "\"subcategories\":[\"Other\"]}],\"markerSchema\":[]},\n"
-		 "\"libs\":[],\"pages\":[],\"counters\":[],\"threads\":[\n",
-		 out);
 }
 
 static int write_all(struct fox *fox, struct call_reader *reader, FILE *out)
@@ -378,7 +336,17 @@ static int write_all(struct fox *fox, struct call_reader *reader, FILE *out)
 		if (event.event.kind == TRACE_BEGIN ||
 		    event.event.kind == TRACE_END)
 			err = take(fox, &event.event);
-	put_head(out);
+	put_text("{\"meta\":{\"version\":29,\"preprocessedProfileVersion\":48,"
+		 "\"interval\":1,\"startTime\":0,\"processType\":0,"
+		 "\"product\":\"perfrec " PERFREC_VERSION "\","
+		 "\"importedFrom\":\"perfrec\",\"stackwalk\":1,\"debug\":false,"
+		 "\"symbolicated\":true,\"doesNotUseFrameImplementation\":true,"
+		 "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
+		 "\"threadCPUDelta\":\"ns\"},"
+		 "\"categories\":[{\"name\":\"Other\",\"color\":\"grey\","
+		 "\"subcategories\":[\"Other\"]}],\"markerSchema\":[]},\n"
+		 "\"libs\":[],\"pages\":[],\"counters\":[],\"threads\":[\n",
+		 out);
 	for (uint32_t i = 0; i < fox->room && !err; i++) {
 		if (!fox->tracks[i].track)
 			continue;
@@ -389,17 +357,6 @@ static int write_all(struct fox *fox, struct call_reader *reader, FILE *out)
 	}
 	put_text("]}\n", out);
 	return err ? err : got;
-}
-
-static void release(struct fox *fox)
-{
-	for (uint32_t i = 0; i < fox->room; i++) {
-		pool_release(&fox->tracks[i].functions);
-		pool_release(&fox->tracks[i].stacks);
-		free(fox->tracks[i].open);
-	}
-	free(fox->tracks);
-	spool_free(&fox->spool);
 }
 
 int export_firefox(struct call_reader *reader, FILE *out)
@@ -414,7 +371,13 @@ int export_firefox(struct call_reader *reader, FILE *out)
 		return err;
 	gz = gz_stream_open(out);
 	err = gz ? write_all(&fox, reader, gz) : -ENOMEM;
-	release(&fox);
+	for (uint32_t i = 0; i < fox.room; i++) {
+		pool_release(&fox.tracks[i].functions);
+		pool_release(&fox.tracks[i].stacks);
+		free(fox.tracks[i].open);
+	}
+	free(fox.tracks);
+	spool_free(&fox.spool);
 	if (gz && fclose(gz) && err >= 0)
 		err = -EIO;
 	return !err && ferror(out) ? -EIO : err;

@@ -94,69 +94,54 @@ static int take(struct scope *scope, const struct trace_event *event)
 	return ferror_unlocked(out) ? -EIO : 0;
 }
 
-static int put_thread(struct scope *scope, const struct scope_track *track,
-		      bool first, FILE *out)
-{
-	char name[THREAD_NAME_BYTES];
-	int err;
-
-	put_text(first ? "\n{\"type\":\"evented\",\"name\":"
-		       : ",\n{\"type\":\"evented\",\"name\":",
-		 out);
-	put_json_text(threads_name(scope->trace, track->track, name), out);
-	put_text(",\"unit\":\"nanoseconds\",\"startValue\":", out);
-	put_count(track->first_ns, out);
-	put_text(",\"endValue\":", out);
-	put_count(track->last_ns, out);
-	put_text(",\"events\":[\n", out);
-	err = spool_copy(scope->spool, track->track->number, out);
-	put_text("]}", out);
-	return err;
-}
-
-static void put_frames(const struct scope *scope, FILE *out)
-{
-	put_text("],\n\"shared\":{\"frames\":[", out);
-	for (uint32_t i = 0; i < scope->text_count; i++) {
-		put_text(i ? ",\n{\"name\":" : "\n{\"name\":", out);
-		put_json_text(trace_reader_text(scope->trace, scope->texts[i]),
-			      out);
-		put_char('}', out);
-	}
-	put_text("]}}\n", out);
-}
-
-static int write_calls(struct scope *scope, struct call_reader *reader,
-		       FILE *out)
-{
-	struct call_event event;
-	bool first = true;
-	int got, err = 0;
-
-	while ((got = call_reader_next(reader, &event)) > 0 && !err)
-		if (event.event.kind == TRACE_BEGIN ||
-		    event.event.kind == TRACE_END)
-			err = take(scope, &event.event);
-	put_head(out);
-	for (uint32_t i = 0; i < scope->room && !err; i++) {
-		if (!scope->tracks[i].track)
-			continue;
-		err = put_thread(scope, &scope->tracks[i], first, out);
-		first = false;
-	}
-	put_frames(scope, out);
-	return err ? err : ferror(out) ? -EIO : got;
-}
-
 int export_speedscope_calls(struct call_reader *reader, FILE *out)
 {
 	struct scope scope = { .trace = call_reader_trace(reader),
 			       .origin_ns = call_reader_origin(reader) };
 	int err = spool_new(&scope.spool);
+	struct call_event event;
+	bool first;
+	int got;
 
 	if (err)
 		return err;
-	err = write_calls(&scope, reader, out);
+	first = true;
+	err = 0;
+	while ((got = call_reader_next(reader, &event)) > 0 && !err)
+		if (event.event.kind == TRACE_BEGIN ||
+		    event.event.kind == TRACE_END)
+			err = take(&scope, &event.event);
+	put_head(out);
+	for (uint32_t i = 0; i < scope.room && !err; i++) {
+		char name[THREAD_NAME_BYTES];
+
+		if (!scope.tracks[i].track)
+			continue;
+		put_text(first ? "\n{\"type\":\"evented\",\"name\":"
+			       : ",\n{\"type\":\"evented\",\"name\":",
+			 out);
+		put_json_text(
+			threads_name(scope.trace, scope.tracks[i].track, name),
+			out);
+		put_text(",\"unit\":\"nanoseconds\",\"startValue\":", out);
+		put_count(scope.tracks[i].first_ns, out);
+		put_text(",\"endValue\":", out);
+		put_count(scope.tracks[i].last_ns, out);
+		put_text(",\"events\":[\n", out);
+		err = spool_copy(scope.spool, scope.tracks[i].track->number,
+				 out);
+		put_text("]}", out);
+		first = false;
+	}
+	put_text("],\n\"shared\":{\"frames\":[", out);
+	for (uint32_t i = 0; i < scope.text_count; i++) {
+		put_text(i ? ",\n{\"name\":" : "\n{\"name\":", out);
+		put_json_text(trace_reader_text(scope.trace, scope.texts[i]),
+			      out);
+		put_char('}', out);
+	}
+	put_text("]}}\n", out);
+	err = err ? err : ferror(out) ? -EIO : got;
 	free(scope.tracks);
 	free(scope.frames);
 	free(scope.texts);
@@ -166,23 +151,6 @@ int export_speedscope_calls(struct call_reader *reader, FILE *out)
 
 /* --- a profile --- */
 
-static void put_stack(const struct stack_tree *tree, uint32_t number,
-		      uint32_t *path, FILE *out)
-{
-	uint32_t depth = 0;
-
-	for (; number; number = stack_tree_node(tree, number)->parent)
-		path[depth++] = stack_tree_node(tree, number)->name;
-	put_char('[', out);
-	for (uint32_t i = depth; i--;) {
-		/* Name 0 belongs to the root. */
-		put_count(path[i] - 1, out);
-		if (i)
-			put_char(',', out);
-	}
-	put_char(']', out);
-}
-
 static void put_samples(const struct stack_tree *tree, uint32_t *path,
 			FILE *out)
 {
@@ -190,10 +158,24 @@ static void put_samples(const struct stack_tree *tree, uint32_t *path,
 
 	put_text(",\"samples\":[", out);
 	for (uint32_t i = 1; i < tree->nodes.count; i++) {
+		uint32_t number;
+		uint32_t depth;
+
 		if (!stack_tree_node(tree, i)->self)
 			continue;
 		put_text(between, out);
-		put_stack(tree, i, path, out);
+		number = i;
+		depth = 0;
+		for (; number; number = stack_tree_node(tree, number)->parent)
+			path[depth++] = stack_tree_node(tree, number)->name;
+		put_char('[', out);
+		for (uint32_t j = depth; j--;) {
+			/* Name 0 belongs to the root. */
+			put_count(path[j] - 1, out);
+			if (j)
+				put_char(',', out);
+		}
+		put_char(']', out);
 		between = ",\n";
 	}
 	put_text("],\"weights\":[", out);
@@ -208,26 +190,6 @@ static void put_samples(const struct stack_tree *tree, uint32_t *path,
 	put_text("]}", out);
 }
 
-static const char *unit_of(const struct pprof_type *type)
-{
-	return strcmp(type->unit, "nanoseconds") == 0 ? "nanoseconds"
-	       : strcmp(type->unit, "bytes") == 0     ? "bytes"
-						      : "none";
-}
-
-static void put_names(const struct stack_tree *tree, FILE *out)
-{
-	const char *const *names = tree->names.items;
-
-	put_text("],\n\"shared\":{\"frames\":[", out);
-	for (uint32_t i = 1; i < tree->names.count; i++) {
-		put_text(i > 1 ? ",\n{\"name\":" : "\n{\"name\":", out);
-		put_json_text(names[i], out);
-		put_char('}', out);
-	}
-	put_text("]}}\n", out);
-}
-
 int export_speedscope_profile(const struct export_profile *profile, FILE *out)
 {
 	const struct pprof_type *type = &profile->profile->type[profile->value];
@@ -239,15 +201,27 @@ int export_speedscope_profile(const struct export_profile *profile, FILE *out)
 		return err;
 	path = calloc(tree.depth + 1, sizeof(*path));
 	if (path) {
+		const char *const *names;
+
 		put_head(out);
 		put_text("\n{\"type\":\"sampled\",\"name\":", out);
 		put_json_text(type->type, out);
 		put_text(",\"unit\":\"", out);
-		put_text(unit_of(type), out);
+		put_text(strcmp(type->unit, "nanoseconds") == 0 ? "nanoseconds"
+			 : strcmp(type->unit, "bytes") == 0	? "bytes"
+								: "none",
+			 out);
 		put_text("\",\"startValue\":0,\"endValue\":", out);
 		put_count(stack_tree_node(&tree, 0)->total, out);
 		put_samples(&tree, path, out);
-		put_names(&tree, out);
+		names = tree.names.items;
+		put_text("],\n\"shared\":{\"frames\":[", out);
+		for (uint32_t i = 1; i < tree.names.count; i++) {
+			put_text(i > 1 ? ",\n{\"name\":" : "\n{\"name\":", out);
+			put_json_text(names[i], out);
+			put_char('}', out);
+		}
+		put_text("]}}\n", out);
 	}
 	err = path ? 0 : -ENOMEM;
 	free(path);

@@ -74,15 +74,6 @@ static const char *value_text(const struct svg *svg, uint64_t value, char *text)
 	return size_format_count(value, text);
 }
 
-static void put_colour(const char *name, FILE *out)
-{
-	uint64_t hash = hash_fold(hash_text(HASH_START, name));
-
-	fprintf(out, "rgb(%u,%u,%u)", 205 + (unsigned int)(hash % 50),
-		90 + (unsigned int)(hash / 64 % 130),
-		50 + (unsigned int)(hash / 8192 % 40));
-}
-
 static size_t first_characters(const char *text, size_t count)
 {
 	size_t at = 0;
@@ -90,18 +81,6 @@ static size_t first_characters(const char *text, size_t count)
 	while (text[at] && count--)
 		at += MAX(utf8_length(text + at, strlen(text + at)), 1u);
 	return at;
-}
-
-static void put_title(const struct svg *svg, const struct stack_node *node,
-		      const char *name)
-{
-	char value[SIZE_TEXT];
-
-	put_text("<title>", svg->out);
-	put_xml(name, strlen(name), svg->out);
-	fprintf(svg->out, " (%s, %.2f %%)</title>",
-		value_text(svg, node->total, value),
-		100.0 * (double)node->total / (double)svg->sum);
 }
 
 /* @x: left edge of the frame, as a share of the total. */
@@ -116,6 +95,8 @@ static void put_frame(const struct svg *svg, const struct stack_node *node,
 	uint32_t y = HEAD + (svg->depth - node->depth) * ROW;
 	size_t room = width > 6 ? (size_t)((width - 6) / CHARACTER) : 0;
 	char name[NAME_FOLD_BYTES];
+	uint64_t hash;
+	char value[SIZE_TEXT];
 
 	name_fold(full, name);
 	fprintf(svg->out,
@@ -124,12 +105,19 @@ static void put_frame(const struct svg *svg, const struct stack_node *node,
 		x, share, node->depth);
 	put_xml(name, strlen(name), svg->out);
 	put_text("\">", svg->out);
-	put_title(svg, node, full);
+	put_text("<title>", svg->out);
+	put_xml(full, strlen(full), svg->out);
+	fprintf(svg->out, " (%s, %.2f %%)</title>",
+		value_text(svg, node->total, value),
+		100.0 * (double)node->total / (double)svg->sum);
 	fprintf(svg->out,
 		"<rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"16\" "
 		"fill=\"",
 		left, y, MAX(width - 0.5, 0.3));
-	put_colour(full, svg->out);
+	hash = hash_fold(hash_text(HASH_START, full));
+	fprintf(svg->out, "rgb(%u,%u,%u)", 205 + (unsigned int)(hash % 50),
+		90 + (unsigned int)(hash / 64 % 130),
+		50 + (unsigned int)(hash / 8192 % 40));
 	fprintf(svg->out, "\"/><text x=\"%.2f\" y=\"%u\">", left + 3, y + 12);
 	if (room >= 3 && first_characters(name, room) < strlen(name)) {
 		put_xml(name, first_characters(name, room - 1), svg->out);
@@ -164,31 +152,6 @@ static void put_frames(const struct svg *svg, uint32_t number, double x)
 	}
 }
 
-static uint32_t drawn_depth(const struct svg *svg)
-{
-	uint32_t depth = 0;
-
-	for (uint32_t i = 0; i < svg->tree->nodes.count; i++) {
-		const struct stack_node *node = stack_tree_node(svg->tree, i);
-
-		if ((double)node->total * PARTS_DRAWN >= (double)svg->sum)
-			depth = MAX(depth, node->depth);
-	}
-	return MIN(depth, DEPTH_DRAWN);
-}
-
-static void put_style(FILE *out)
-{
-	put_text(
-		"<style>text{font:12px monospace;fill:#000}"
-		".f{cursor:pointer}.f:hover rect,.f:focus rect{stroke:#000}"
-		".f{outline:none}.hit rect{fill:#d0f}"
-		".b{text-decoration:underline;cursor:pointer}"
-		"</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>"
-		"\n",
-		out);
-}
-
 static void put_head(const struct svg *svg, const char *title)
 {
 	uint32_t height = HEAD + (svg->depth + 1) * ROW + FOOT;
@@ -199,7 +162,14 @@ static void put_head(const struct svg *svg, const char *title)
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100%%\" "
 		"viewBox=\"0 0 %d %u\">\n",
 		WIDTH, height);
-	put_style(svg->out);
+	put_text(
+		"<style>text{font:12px monospace;fill:#000}"
+		".f{cursor:pointer}.f:hover rect,.f:focus rect{stroke:#000}"
+		".f{outline:none}.hit rect{fill:#d0f}"
+		".b{text-decoration:underline;cursor:pointer}"
+		"</style>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>"
+		"\n",
+		svg->out);
 	fprintf(svg->out, "<text x=\"%d\" y=\"18\">", MARGIN);
 	put_xml(title, first_characters(title, 100), svg->out);
 	put_text(": ", svg->out);
@@ -219,11 +189,19 @@ int export_flamegraph(const struct export_profile *profile, FILE *out)
 			   .type = &profile->profile->type[profile->value],
 			   .out = out };
 	int err = stack_tree_make(profile->profile, profile->value, &tree);
+	uint32_t depth;
 
 	if (err)
 		return err;
 	svg.sum = MAX(stack_tree_node(&tree, 0)->total, 1u);
-	svg.depth = drawn_depth(&svg);
+	depth = 0;
+	for (uint32_t i = 0; i < svg.tree->nodes.count; i++) {
+		const struct stack_node *node = stack_tree_node(svg.tree, i);
+
+		if ((double)node->total * PARTS_DRAWN >= (double)svg.sum)
+			depth = MAX(depth, node->depth);
+	}
+	svg.depth = MIN(depth, DEPTH_DRAWN);
 	put_head(&svg, profile->title);
 	put_frames(&svg, 0, 0);
 	put_text("<script><![CDATA[\n" FLAMEGRAPH_SCRIPT

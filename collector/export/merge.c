@@ -66,19 +66,6 @@ static bool has_member(const struct merge *merge, size_t count,
 	return false;
 }
 
-static void name_members(struct merge *merge)
-{
-	for (size_t i = 0; i < merge->count; i++) {
-		char *member = merge->files[i].member, stem[STEM_MAX + 1];
-
-		make_stem(merge->files[i].name, stem);
-		snprintf(member, ARCHIVE_NAME_MAX + 1, "%s" SUFFIX, stem);
-		for (int n = 2; has_member(merge, i, member); n++)
-			snprintf(member, ARCHIVE_NAME_MAX + 1, "%s-%d" SUFFIX,
-				 stem, n);
-	}
-}
-
 /* The name of a machine is its host. Equal names get the rank, and if necessary
  * the name of the trace, which is unique. Without a host it has the name of the
  * trace. */
@@ -134,10 +121,22 @@ static int64_t booted_ns(const struct merge_file *file)
 	       (int64_t)file->origin.boottime_ns;
 }
 
-static void align_files(struct merge *merge)
+void merge_plan(struct merge *merge)
 {
+	enum detail detail = DETAIL_HOST;
 	int64_t first;
 
+	for (size_t i = 0; i < merge->count; i++) {
+		char *member = merge->files[i].member, stem[STEM_MAX + 1];
+
+		make_stem(merge->files[i].name, stem);
+		snprintf(member, ARCHIVE_NAME_MAX + 1, "%s" SUFFIX, stem);
+		for (int n = 2; has_member(merge, i, member); n++)
+			snprintf(member, ARCHIVE_NAME_MAX + 1, "%s-%d" SUFFIX,
+				 stem, n);
+	}
+	while (!name_all(merge, detail) && detail < DETAIL_TRACE)
+		detail++;
 	merge->reference = merge->boots = 0;
 	for (size_t i = 0; i < merge->count; i++) {
 		if (first_of_boot(merge, i) != i)
@@ -153,16 +152,6 @@ static void align_files(struct merge *merge)
 			(uint64_t)booted_ns(
 				&merge->files[first_of_boot(merge, i)]) -
 			(uint64_t)first;
-}
-
-void merge_plan(struct merge *merge)
-{
-	enum detail detail = DETAIL_HOST;
-
-	name_members(merge);
-	while (!name_all(merge, detail) && detail < DETAIL_TRACE)
-		detail++;
-	align_files(merge);
 }
 
 /* --- the archive --------------------------------------------------------- */
@@ -208,21 +197,15 @@ static int write_trace(const struct merge_file *file, FILE *out)
 	return err;
 }
 
-static void write_manifest(const char *manifest, FILE *out)
+int merge_write(const struct merge *merge, const char *manifest, FILE *out,
+		size_t *which)
 {
+	int err = 0;
 	size_t bytes = strlen(manifest);
 
 	archive_begin(MANIFEST_NAME, bytes, time(NULL), out);
 	fwrite(manifest, bytes, 1, out);
 	archive_end(bytes, out);
-}
-
-int merge_write(const struct merge *merge, const char *manifest, FILE *out,
-		size_t *which)
-{
-	int err = 0;
-
-	write_manifest(manifest, out);
 	for (*which = 0; *which < merge->count; ++*which) {
 		err = write_trace(&merge->files[*which], out);
 		if (err)

@@ -208,29 +208,24 @@ static void write_bytes(struct parquet *parquet, const struct bytes *bytes)
 	parquet->at += bytes->count;
 }
 
-static void pack_page(struct parquet *parquet)
-{
-	size_t count = parquet->page.count, room;
-	uint8_t *to;
-
-	bytes_clear(&parquet->packed);
-	parquet->failed |= parquet->page.failed || count > GZIP_BYTES_MAX;
-	if (parquet->failed)
-		return;
-	room = libdeflate_gzip_compress_bound(parquet->gzip, count);
-	to = bytes_add(&parquet->packed, room);
-	if (to)
-		parquet->packed.count = libdeflate_gzip_compress(
-			parquet->gzip, parquet->page.at, count, to, room);
-}
-
 static void write_page(struct parquet *parquet, int type, int encoding,
 		       uint32_t values, struct chunk *chunk)
 {
 	struct thrift thrift = { .to = &parquet->header }, inner;
 	uint64_t from = parquet->at;
+	size_t count = parquet->page.count, room;
+	uint8_t *to;
 
-	pack_page(parquet);
+	bytes_clear(&parquet->packed);
+	parquet->failed |= parquet->page.failed || count > GZIP_BYTES_MAX;
+	if (!parquet->failed) {
+		room = libdeflate_gzip_compress_bound(parquet->gzip, count);
+		to = bytes_add(&parquet->packed, room);
+		if (to)
+			parquet->packed.count = libdeflate_gzip_compress(
+				parquet->gzip, parquet->page.at, count, to,
+				room);
+	}
 	bytes_clear(&parquet->header);
 	put_i32(&thrift, 1, type);
 	put_i32(&thrift, 2, (int64_t)parquet->page.count);
@@ -264,12 +259,6 @@ static void put_levels(struct bytes *page, const struct bytes *levels)
 	memcpy(page->at + at, &length, sizeof(length));
 }
 
-/* Returns the bits of numbers below @count, at least 1. */
-static uint32_t width_of(uint32_t count)
-{
-	return count <= 2 ? 1 : 32 - (uint32_t)__builtin_clz(count - 1);
-}
-
 static void write_column(struct parquet *parquet, size_t i, struct chunk *chunk)
 {
 	struct column *column = &parquet->column[i];
@@ -278,7 +267,11 @@ static void write_column(struct parquet *parquet, size_t i, struct chunk *chunk)
 	int encoding = ENCODING_PLAIN;
 
 	if (texts->count) {
-		uint8_t width = (uint8_t)width_of(texts->count);
+		uint8_t width =
+			(uint8_t)(texts->count <= 2
+					  ? 1
+					  : 32 - (uint32_t)__builtin_clz(
+							 texts->count - 1));
 
 		chunk->dictionary_at = parquet->at;
 		bytes_clear(page);
@@ -307,21 +300,6 @@ static void write_column(struct parquet *parquet, size_t i, struct chunk *chunk)
 
 /* --- the footer ---------------------------------------------------------- */
 
-static void put_statistics(struct thrift *thrift, const struct column *column,
-			   bool ints)
-{
-	struct thrift inner = put_struct(thrift, 12);
-
-	put_i64(&inner, 3, column->nulls);
-	if (ints && column->values.count) {
-		put_field(&inner, 5, T_BINARY);
-		put_binary(inner.to, &column->most, sizeof(column->most));
-		put_field(&inner, 6, T_BINARY);
-		put_binary(inner.to, &column->least, sizeof(column->least));
-	}
-	end_struct(&inner);
-}
-
 static void put_chunk(struct parquet *parquet, size_t i,
 		      const struct chunk *chunk)
 {
@@ -330,6 +308,7 @@ static void put_chunk(struct parquet *parquet, size_t i,
 	bool ints = column->type == PARQUET_INT;
 	uint64_t first =
 		chunk->dictionary_at ? chunk->dictionary_at : chunk->data_at;
+	struct thrift inner;
 
 	put_i64(&outer, 2, first);
 	thrift = put_struct(&outer, 3);
@@ -347,7 +326,17 @@ static void put_chunk(struct parquet *parquet, size_t i,
 	put_i64(&thrift, 9, chunk->data_at);
 	if (chunk->dictionary_at)
 		put_i64(&thrift, 11, chunk->dictionary_at);
-	put_statistics(&thrift, &parquet->column[i], ints);
+	inner = put_struct(&thrift, 12);
+	put_i64(&inner, 3, parquet->column[i].nulls);
+	if (ints && parquet->column[i].values.count) {
+		put_field(&inner, 5, T_BINARY);
+		put_binary(inner.to, &parquet->column[i].most,
+			   sizeof(parquet->column[i].most));
+		put_field(&inner, 6, T_BINARY);
+		put_binary(inner.to, &parquet->column[i].least,
+			   sizeof(parquet->column[i].least));
+	}
+	end_struct(&inner);
 	end_struct(&thrift);
 	end_struct(&outer);
 }
@@ -524,27 +513,22 @@ static bool grow_dictionary(struct dictionary *texts)
 	return true;
 }
 
-static void clean_text(struct parquet *parquet, const char *text)
-{
-	size_t count = strlen(text);
-	uint8_t *to;
-
-	bytes_clear(&parquet->text);
-	to = count ? bytes_add(&parquet->text, count) : NULL;
-	if (to)
-		utf8_copy((char *)to, text, count);
-}
-
 void parquet_text(struct parquet *parquet, size_t column, const char *text)
 {
 	struct dictionary *texts = &parquet->column[column].dictionary;
 	uint32_t slot, length, number;
+	size_t count;
+	uint8_t *to;
 
 	if (!text) {
 		parquet_null(parquet, column);
 		return;
 	}
-	clean_text(parquet, text);
+	count = strlen(text);
+	bytes_clear(&parquet->text);
+	to = count ? bytes_add(&parquet->text, count) : NULL;
+	if (to)
+		utf8_copy((char *)to, text, count);
 	if (parquet->text.failed || !grow_dictionary(texts)) {
 		parquet->failed = true;
 		return;

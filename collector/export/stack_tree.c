@@ -41,23 +41,6 @@ const char *stack_tree_name(const struct stack_tree *tree,
 
 /* --- adding --- */
 
-static const char *name_of(const struct pprof_frame *frame)
-{
-	return frame->name[0] ? frame->name : "[unknown]";
-}
-
-static int enter(struct stack_tree *tree, uint32_t *at, const char *name)
-{
-	struct stack_node node = { .parent = *at,
-				   .depth = node_at(tree, *at)->depth + 1 };
-
-	if (pool_intern(&tree->names, &name, &node.name) < 0 ||
-	    pool_intern(&tree->nodes, &node, at) < 0)
-		return -ENOMEM;
-	tree->depth = MAX(tree->depth, node.depth);
-	return 0;
-}
-
 static int add_row(struct stack_tree *tree, const struct pprof_row *row,
 		   uint32_t value)
 {
@@ -65,9 +48,18 @@ static int add_row(struct stack_tree *tree, const struct pprof_row *row,
 
 	if (row->self[value] <= 0)
 		return 0;
-	for (size_t i = row->depth; i--;)
-		if (enter(tree, &at, name_of(&row->frames[i])))
+	for (size_t i = row->depth; i--;) {
+		const char *name = row->frames[i].name[0] ? row->frames[i].name
+							  : "[unknown]";
+		struct stack_node node = {
+			.parent = at, .depth = node_at(tree, at)->depth + 1
+		};
+
+		if (pool_intern(&tree->names, &name, &node.name) < 0 ||
+		    pool_intern(&tree->nodes, &node, &at) < 0)
 			return -ENOMEM;
+		tree->depth = MAX(tree->depth, node.depth);
+	}
 	node_at(tree, at)->self += (uint64_t)row->self[value];
 	return 0;
 }
@@ -86,8 +78,20 @@ static int compare_nodes(const void *a, const void *b, void *context)
 		      stack_tree_name(tree, right));
 }
 
-static void sum_up(struct stack_tree *tree)
+static int add_rows(struct stack_tree *tree, const struct pprof_rows *rows,
+		    uint32_t value)
 {
+	struct stack_node root = { .parent = UINT32_MAX };
+	const char *no_name = "";
+	uint32_t number;
+	uint32_t count;
+
+	if (pool_intern(&tree->names, &no_name, &number) < 0 ||
+	    pool_intern(&tree->nodes, &root, &number) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < rows->count; i++)
+		if (add_row(tree, &rows->list[i], value))
+			return -ENOMEM;
 	for (uint32_t i = 0; i < tree->nodes.count; i++)
 		node_at(tree, i)->total = node_at(tree, i)->self;
 	for (uint32_t i = tree->nodes.count - 1; i; i--) {
@@ -95,12 +99,7 @@ static void sum_up(struct stack_tree *tree)
 
 		node_at(tree, node->parent)->total += node->total;
 	}
-}
-
-static int sort_nodes(struct stack_tree *tree)
-{
-	uint32_t count = tree->nodes.count - 1;
-
+	count = tree->nodes.count - 1;
 	tree->order = calloc(count + 1, sizeof(*tree->order));
 	if (!tree->order)
 		return -ENOMEM;
@@ -114,23 +113,6 @@ static int sort_nodes(struct stack_tree *tree)
 		node_at(tree, parent)->count++;
 	}
 	return 0;
-}
-
-static int add_rows(struct stack_tree *tree, const struct pprof_rows *rows,
-		    uint32_t value)
-{
-	struct stack_node root = { .parent = UINT32_MAX };
-	const char *no_name = "";
-	uint32_t number;
-
-	if (pool_intern(&tree->names, &no_name, &number) < 0 ||
-	    pool_intern(&tree->nodes, &root, &number) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < rows->count; i++)
-		if (add_row(tree, &rows->list[i], value))
-			return -ENOMEM;
-	sum_up(tree);
-	return sort_nodes(tree);
 }
 
 int stack_tree_make(const struct pprof *profile, uint32_t value,
