@@ -100,19 +100,6 @@ static void permit_origin(const struct one_shot *server,
 				"Access-Control-Allow-Private-Network", "true");
 }
 
-static enum MHD_Result answer_question(const struct one_shot *server,
-				       struct MHD_Connection *connection)
-{
-	struct MHD_Response *response = MHD_create_response_from_buffer(
-		0, NULL, MHD_RESPMEM_PERSISTENT);
-
-	permit_origin(server, response);
-	if (response)
-		MHD_add_response_header(response,
-					"Access-Control-Allow-Methods", "GET");
-	return answer_one_shot(connection, MHD_HTTP_NO_CONTENT, response);
-}
-
 /* The name of another site may resolve to 127.0.0.1. */
 static bool host_is_ours(const struct one_shot *server,
 			 struct MHD_Connection *connection)
@@ -124,18 +111,6 @@ static bool host_is_ours(const struct one_shot *server,
 	snprintf(numeric, sizeof(numeric), "127.0.0.1:%" PRIu16, server->port);
 	snprintf(named, sizeof(named), "localhost:%" PRIu16, server->port);
 	return host && (!strcmp(host, numeric) || !strcmp(host, named));
-}
-
-/* Returns the file name after the secret word in @url, or NULL if the word is
- * wrong. */
-static const char *name_in_url(const struct one_shot *server, const char *url)
-{
-	size_t length = strlen(server->word);
-
-	if (url[0] != '/' || strncmp(url + 1, server->word, length) != 0 ||
-	    url[1 + length] != '/')
-		return NULL;
-	return url + 1 + length + 1;
 }
 
 /* Opens a file of the viewer, directly in its folder. */
@@ -198,9 +173,15 @@ static enum MHD_Result answer_file_request(void *context,
 					   void **request)
 {
 	struct one_shot *server = context;
-	const char *name = name_in_url(server, url);
+	const char *name;
 	bool head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
+	size_t length = strlen(server->word);
 
+	if (url[0] != '/' || strncmp(url + 1, server->word, length) != 0 ||
+	    url[1 + length] != '/')
+		name = NULL;
+	else
+		name = url + 1 + length + 1;
 	(void)version;
 	(void)data;
 	if (!*request) {
@@ -213,8 +194,18 @@ static enum MHD_Result answer_file_request(void *context,
 	}
 	if (!name || !host_is_ours(server, connection))
 		return refuse_connection(connection, MHD_HTTP_NOT_FOUND);
-	if (strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0)
-		return answer_question(server, connection);
+	if (strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0) {
+		struct MHD_Response *response = MHD_create_response_from_buffer(
+			0, NULL, MHD_RESPMEM_PERSISTENT);
+
+		permit_origin(server, response);
+		if (response)
+			MHD_add_response_header(response,
+						"Access-Control-Allow-Methods",
+						"GET");
+		return answer_one_shot(connection, MHD_HTTP_NO_CONTENT,
+				       response);
+	}
 	if (!head && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
 		return refuse_connection(connection,
 					 MHD_HTTP_METHOD_NOT_ALLOWED);

@@ -151,20 +151,6 @@ static bool walk_in(struct page_data *data, struct walk *walk,
 	return true;
 }
 
-/* Follows the same frame in the trace, which has one frame for a location. */
-static void walk_trace(struct page_data *data, struct walk *walk, uint32_t text)
-{
-	uint32_t name =
-		text < data->trace_text_room ? data->trace_texts[text] : 0;
-
-	/* The trace has no frame for the kernel. */
-	if (!data->calls || walk->lost ||
-	    !strcmp(trace_texts_get(&data->texts, text), KERNEL_NAME))
-		return;
-	if (!name || !calls_find(data->calls, walk->leaf, name, &walk->leaf))
-		walk->lost = true;
-}
-
 static uint32_t frame_function(struct page_data *data,
 			       const struct pprof *pprof,
 			       const struct pprof_location *location, size_t i)
@@ -204,9 +190,21 @@ static void walk_location(struct page_data *data, const struct pprof *pprof,
 
 		if (!walk_in(data, walk, function))
 			return;
-		if (i == count - 1)
-			walk_trace(data, walk,
-				   page_data_function_at(data, function)->name);
+		if (i == count - 1) {
+			uint32_t text =
+				page_data_function_at(data, function)->name;
+			uint32_t name = text < data->trace_text_room
+						? data->trace_texts[text]
+						: 0;
+
+			/* The trace has no frame for the kernel. */
+			if (data->calls && !walk->lost &&
+			    strcmp(trace_texts_get(&data->texts, text),
+				   KERNEL_NAME) &&
+			    (!name || !calls_find(data->calls, walk->leaf, name,
+						  &walk->leaf)))
+				walk->lost = true;
+		}
 	}
 }
 
@@ -263,13 +261,24 @@ static bool is_first(struct page_data *data, uint32_t function)
 	return true;
 }
 
-/* Adds @amount to the sums of all functions of the stack @node, each once. */
-static void add_page_sums(struct page_data *data, struct page_value *value,
-			  const struct page_amount *amount)
+static void add_page_amount(struct page_data *data, enum page_key key,
+			    const struct page_amount *amount)
 {
-	const struct page_node *node = page_data_node_at(data, amount->node);
-	struct page_sums *sums = page_sums_of(data, value, node->function);
+	struct page_value *value = &data->value[key];
+	const struct page_node *node;
+	struct page_sums *sums;
 
+	value->known = true;
+	if (!amount->amount)
+		return;
+	if (grow_array(value->amounts, value->room, value->count + 1)) {
+		data->short_of_memory = true;
+		return;
+	}
+	value->amounts[value->count++] = *amount;
+	add_clamped(&value->sum[amount->side], amount->amount);
+	node = page_data_node_at(data, amount->node);
+	sums = page_sums_of(data, value, node->function);
 	if (sums)
 		add_clamped(&sums->self[amount->side], amount->amount);
 	data->round++;
@@ -281,23 +290,6 @@ static void add_page_sums(struct page_data *data, struct page_value *value,
 		if (sums)
 			add_clamped(&sums->total[amount->side], amount->amount);
 	}
-}
-
-static void add_page_amount(struct page_data *data, enum page_key key,
-			    const struct page_amount *amount)
-{
-	struct page_value *value = &data->value[key];
-
-	value->known = true;
-	if (!amount->amount)
-		return;
-	if (grow_array(value->amounts, value->room, value->count + 1)) {
-		data->short_of_memory = true;
-		return;
-	}
-	value->amounts[value->count++] = *amount;
-	add_clamped(&value->sum[amount->side], amount->amount);
-	add_page_sums(data, value, amount);
 }
 
 /* --- profiles --- */
@@ -439,16 +431,6 @@ static uint32_t summed_function(struct page_data *data,
 				  find_module(data, from->module));
 }
 
-static void clear_sums(struct page_data *data, enum page_key key,
-		       uint32_t function, enum page_side side)
-{
-	struct page_sums *sums =
-		page_sums_of(data, &data->value[key], function);
-
-	if (sums)
-		sums->self[side] = sums->total[side] = 0;
-}
-
 static void add_summed(struct page_data *data, enum page_key key,
 		       uint32_t function, enum page_side side, uint64_t self,
 		       uint64_t total)
@@ -466,23 +448,6 @@ static void add_summed(struct page_data *data, enum page_key key,
 static const enum page_key summed_keys[] = { PAGE_WALL, PAGE_CALLS, PAGE_ON_CPU,
 					     PAGE_RUNNABLE, PAGE_BLOCKED };
 
-static void add_summary_function(struct page_data *data,
-				 const struct summary_function *from,
-				 uint32_t function, enum page_side side)
-{
-	add_summed(data, PAGE_CALLS, function, side, from->calls, from->calls);
-	if (data->sampled)
-		return;
-	add_summed(data, PAGE_WALL, function, side, from->self_ns,
-		   from->total_ns);
-	add_summed(data, PAGE_ON_CPU, function, side, from->on_cpu_self_ns,
-		   from->on_cpu_ns);
-	add_summed(data, PAGE_RUNNABLE, function, side, from->runnable_self_ns,
-		   from->runnable_ns);
-	add_summed(data, PAGE_BLOCKED, function, side, from->blocked_self_ns,
-		   from->blocked_ns);
-}
-
 void page_data_take_summary(struct page_data *data,
 			    const struct summary *summary, enum page_side side)
 {
@@ -499,9 +464,15 @@ void page_data_take_summary(struct page_data *data,
 		/* Sampled times come from the profiles, which have inlined
 		 * functions; the summary adds these to their callers. */
 		for (size_t k = 0; k < ARRAY_SIZE(summed_keys); k++)
-			if (!data->sampled || summed_keys[k] == PAGE_CALLS)
-				clear_sums(data, summed_keys[k], function,
-					   side);
+			if (!data->sampled || summed_keys[k] == PAGE_CALLS) {
+				struct page_sums *sums = page_sums_of(
+					data, &data->value[summed_keys[k]],
+					function);
+
+				if (sums)
+					sums->self[side] = sums->total[side] =
+						0;
+			}
 	}
 	/* Several functions may become one if modules have names only. */
 	for (size_t i = 0; i < summary->function_count; i++) {
@@ -510,7 +481,18 @@ void page_data_take_summary(struct page_data *data,
 
 		if (!function)
 			continue;
-		add_summary_function(data, from, function, side);
+		add_summed(data, PAGE_CALLS, function, side, from->calls,
+			   from->calls);
+		if (!data->sampled) {
+			add_summed(data, PAGE_WALL, function, side,
+				   from->self_ns, from->total_ns);
+			add_summed(data, PAGE_ON_CPU, function, side,
+				   from->on_cpu_self_ns, from->on_cpu_ns);
+			add_summed(data, PAGE_RUNNABLE, function, side,
+				   from->runnable_self_ns, from->runnable_ns);
+			add_summed(data, PAGE_BLOCKED, function, side,
+				   from->blocked_self_ns, from->blocked_ns);
+		}
 		if (side == PAGE_SELF) {
 			struct page_function *to =
 				(struct page_function *)data->functions.items +
@@ -548,21 +530,6 @@ struct call_sums {
 	bool *shown; /* the node or a callee has values */
 };
 
-/* Adds the stack of node @leaf of the trace. Returns its number + 1. Callers
- * must be added first. */
-static uint32_t take_call_node(struct page_data *data, uint32_t leaf,
-			       const uint32_t *nodes)
-{
-	const struct call_node *node = calls_node(data->calls, leaf);
-	struct walk walk = { .node = nodes[node->parent] };
-	const char *name = trace_reader_text(data->calls->reader, node->name);
-	uint32_t text = page_data_text(data, name[0] ? name : "[unknown]");
-
-	if (!walk_in(data, &walk, page_data_function(data, text, 0)))
-		return 0;
-	return walk.node;
-}
-
 /* Adds the sums of the stacks to the values. Waits for the collector have no
  * stack here. */
 static void take_call_sums(struct page_data *data, const struct call_sums *sums,
@@ -593,20 +560,6 @@ static void take_call_sums(struct page_data *data, const struct call_sums *sums,
 	}
 }
 
-static void sum_cells(const struct calls *calls, struct call_sums *sums)
-{
-	const struct time_cells *cells = &calls->cells;
-
-	for (uint32_t i = 0; i < cells->count; i++) {
-		const struct time_cell *cell = &cells->cells[i];
-		struct time_cell *sum = &sums->cells[time_cells_node(cell)];
-
-		sum->ns += cell->ns;
-		sum->calls += cell->calls;
-		sum->samples += cell->samples;
-	}
-}
-
 static void take_trace(struct page_data *data, bool part, uint64_t sample_ns)
 {
 	uint32_t count = data->calls->nodes.count;
@@ -617,8 +570,18 @@ static void take_trace(struct page_data *data, bool part, uint64_t sample_ns)
 	};
 	bool fits = sums.cells && sums.nodes && sums.shown;
 
-	if (fits)
-		sum_cells(data->calls, &sums);
+	if (fits) {
+		for (uint32_t i = 0; i < data->calls->cells.count; i++) {
+			const struct time_cell *cell =
+				&data->calls->cells.cells[i];
+			struct time_cell *sum =
+				&sums.cells[time_cells_node(cell)];
+
+			sum->ns += cell->ns;
+			sum->calls += cell->calls;
+			sum->samples += cell->samples;
+		}
+	}
 	for (uint32_t i = count; fits && i-- > 1;) {
 		const struct time_cell *cell = &sums.cells[i];
 
@@ -627,8 +590,21 @@ static void take_trace(struct page_data *data, bool part, uint64_t sample_ns)
 		sums.shown[calls_node(data->calls, i)->parent] |= sums.shown[i];
 	}
 	for (uint32_t i = 1; i < count && fits; i++)
-		if (sums.shown[i] && !calls_is_wait(data->calls, i))
-			sums.nodes[i] = take_call_node(data, i, sums.nodes);
+		if (sums.shown[i] && !calls_is_wait(data->calls, i)) {
+			const struct call_node *node =
+				calls_node(data->calls, i);
+			struct walk walk = { .node = sums.nodes[node->parent] };
+			const char *name = trace_reader_text(
+				data->calls->reader, node->name);
+			uint32_t text = page_data_text(
+				data, name[0] ? name : "[unknown]");
+
+			if (!walk_in(data, &walk,
+				     page_data_function(data, text, 0)))
+				sums.nodes[i] = 0;
+			else
+				sums.nodes[i] = walk.node;
+		}
 	if (fits)
 		take_call_sums(data, &sums, part, sample_ns);
 	data->short_of_memory |= !fits;

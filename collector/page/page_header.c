@@ -232,20 +232,6 @@ static json_t *range_json(const struct page_part *part)
 			    time_range_text(to, end));
 }
 
-static void add_header_part(const struct page_part *part, json_t *header)
-{
-	uint64_t first = part->bounds.first_ns;
-	json_t *object =
-		json_pack("{s:o}", "whole_ns",
-			  page_number_json(part->bounds.last_ns - first));
-
-	if (part->thread)
-		json_object_set_new(object, "thread", json_text(part->thread));
-	if (part->range.from_ns || part->range.to_ns != UINT64_MAX)
-		json_object_set_new(object, "range", range_json(part));
-	json_object_set_new(header, "part", object);
-}
-
 /* The curve shows the process with the largest memory use. The peak comes
  * from the summary, because the curve has only occasional values or noisy
  * samples. */
@@ -307,26 +293,6 @@ static const char *unit_of_curve(const struct calls *calls,
 					    : "count";
 }
 
-static void add_header_counters(const struct calls *calls, json_t *header)
-{
-	json_t *list = json_array();
-	char key[32];
-
-	for (uint32_t i = 0; i < calls->curve_count; i++) {
-		const struct calls_curve *curve = calls->curves[i];
-
-		if (!page_time_is_counter(calls, i))
-			continue;
-		snprintf(key, sizeof(key), "counter.%u", i);
-		json_array_append_new(
-			list,
-			json_pack("{s:s, s:o, s:s}", "key", key, "title",
-				  json_text(calls_curve_name(calls, curve)),
-				  "unit", unit_of_curve(calls, curve)));
-	}
-	json_object_set_new(header, "counters", list);
-}
-
 static json_t *page_folder_json(const char *dir)
 {
 	char *path = realpath(dir, NULL);
@@ -362,12 +328,46 @@ char *page_header_make(const struct page_data *data,
 	char *text;
 
 	if (data->calls) {
+		json_t *list;
+		char key[32];
+
 		add_header_time(data, options->part, header);
 		add_heap(data, options, summary, header);
-		add_header_counters(data->calls, header);
+		list = json_array();
+		for (uint32_t i = 0; i < data->calls->curve_count; i++) {
+			const struct calls_curve *curve =
+				data->calls->curves[i];
+
+			if (!page_time_is_counter(data->calls, i))
+				continue;
+			snprintf(key, sizeof(key), "counter.%u", i);
+			json_array_append_new(
+				list,
+				json_pack("{s:s, s:o, s:s}", "key", key,
+					  "title",
+					  json_text(calls_curve_name(
+						  data->calls, curve)),
+					  "unit",
+					  unit_of_curve(data->calls, curve)));
+		}
+		json_object_set_new(header, "counters", list);
 	}
-	if (options->part)
-		add_header_part(options->part, header);
+	if (options->part) {
+		uint64_t first = options->part->bounds.first_ns;
+		json_t *object = json_pack(
+			"{s:o}", "whole_ns",
+			page_number_json(options->part->bounds.last_ns -
+					 first));
+
+		if (options->part->thread)
+			json_object_set_new(object, "thread",
+					    json_text(options->part->thread));
+		if (options->part->range.from_ns ||
+		    options->part->range.to_ns != UINT64_MAX)
+			json_object_set_new(object, "range",
+					    range_json(options->part));
+		json_object_set_new(header, "part", object);
+	}
 	if (base)
 		json_object_set_new(
 			header, "diff",

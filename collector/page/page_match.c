@@ -40,41 +40,6 @@ static bool is_on_side(const struct page_data *data, uint32_t function,
 	return false;
 }
 
-static void find_single(struct match *match)
-{
-	const struct page_data *data = match->data;
-
-	for (uint32_t i = 1; i < data->functions.count; i++) {
-		bool self = is_on_side(data, i, PAGE_SELF);
-		bool base = is_on_side(data, i, PAGE_BASE);
-		uint32_t *only;
-
-		if (self == base)
-			continue;
-		only = &match->only[self ? PAGE_SELF : PAGE_BASE]
-				   [page_data_function_at(data, i)->name];
-		*only = *only ? SEVERAL : i;
-	}
-}
-
-static void map_functions(struct match *match)
-{
-	const struct page_data *data = match->data;
-
-	for (uint32_t i = 0; i < data->functions.count; i++)
-		match->function[i] = i;
-	for (uint32_t name = 1; name <= data->texts.pool.count; name++) {
-		uint32_t self = match->only[PAGE_SELF][name];
-		uint32_t base = match->only[PAGE_BASE][name];
-
-		if (!self || !base || self == SEVERAL || base == SEVERAL ||
-		    !strcmp(trace_texts_get(&data->texts, name), "[unknown]"))
-			continue;
-		match->function[base] = self;
-		match->count++;
-	}
-}
-
 /* Builds the tree of the new functions, and merges equal stacks. */
 static int map_nodes(struct match *match)
 {
@@ -139,8 +104,29 @@ static int make_match(struct match *match)
 	if (!match->only[PAGE_SELF] || !match->only[PAGE_BASE] ||
 	    !match->function || !match->node)
 		return -ENOMEM;
-	find_single(match);
-	map_functions(match);
+	for (uint32_t i = 1; i < data->functions.count; i++) {
+		bool self = is_on_side(data, i, PAGE_SELF);
+		bool base = is_on_side(data, i, PAGE_BASE);
+		uint32_t *only;
+
+		if (self == base)
+			continue;
+		only = &match->only[self ? PAGE_SELF : PAGE_BASE]
+				   [page_data_function_at(data, i)->name];
+		*only = *only ? SEVERAL : i;
+	}
+	for (uint32_t i = 0; i < data->functions.count; i++)
+		match->function[i] = i;
+	for (uint32_t name = 1; name <= data->texts.pool.count; name++) {
+		uint32_t self = match->only[PAGE_SELF][name];
+		uint32_t base = match->only[PAGE_BASE][name];
+
+		if (!self || !base || self == SEVERAL || base == SEVERAL ||
+		    !strcmp(trace_texts_get(&data->texts, name), "[unknown]"))
+			continue;
+		match->function[base] = self;
+		match->count++;
+	}
 	err = match->count ? map_nodes(match) : 0;
 	if (!err && match->count)
 		apply(match);

@@ -116,26 +116,6 @@ static int gather_lines(const struct page_data *data, struct lines *out)
 	return err;
 }
 
-static void merge_lines(struct lines *lines)
-{
-	size_t kept = 0;
-
-	if (lines->count)
-		qsort(lines->list, lines->count, sizeof(*lines->list),
-		      compare_lines);
-	for (size_t i = 0; i < lines->count; i++) {
-		struct page_line *to = &lines->list[kept ? kept - 1 : 0];
-
-		if (!kept || compare_lines(to, &lines->list[i])) {
-			lines->list[kept++] = lines->list[i];
-			continue;
-		}
-		for (int key = 0; key < PAGE_KEYS; key++)
-			to->amount[key] += lines->list[i].amount[key];
-	}
-	lines->count = MIN(kept, (size_t)LINES_MAX);
-}
-
 /* --- columns --- */
 
 static bool has_amount(const struct page_line *line)
@@ -175,43 +155,52 @@ static int read_lines(struct page_data *data, struct lines *lines,
 	return 0;
 }
 
-static void put_source_lines(const struct page_data *data,
-			     const struct lines *lines, const uint32_t *texts,
-			     struct page_columns *columns)
-{
-	page_columns_begin(columns, "u", "source.file");
-	for (size_t i = 0; i < lines->count; i++)
-		page_columns_put(columns, lines->list[i].file);
-	page_columns_begin(columns, "d", "source.line");
-	for (size_t i = 0; i < lines->count; i++)
-		page_columns_put(columns, lines->list[i].line);
-	page_columns_begin(columns, "u", "source.text");
-	for (size_t i = 0; i < lines->count; i++)
-		page_columns_put(columns, texts[i]);
-	for (int key = PAGE_CPU; key < PAGE_KEYS; key++) {
-		if (!data->value[key].known)
-			continue;
-		page_columns_begin(columns, "u", "source.%s",
-				   page_keys[key].key);
-		for (size_t i = 0; i < lines->count; i++)
-			page_columns_put(columns, lines->list[i].amount[key]);
-	}
-}
-
 int page_source_put(struct page_data *data, struct page_columns *columns)
 {
 	struct lines lines = { 0 };
 	uint32_t *texts;
 	int err = gather_lines(data, &lines);
+	size_t kept = 0;
 
-	merge_lines(&lines);
+	if (lines.count)
+		qsort(lines.list, lines.count, sizeof(*lines.list),
+		      compare_lines);
+	for (size_t i = 0; i < lines.count; i++) {
+		struct page_line *to = &lines.list[kept ? kept - 1 : 0];
+
+		if (!kept || compare_lines(to, &lines.list[i])) {
+			lines.list[kept++] = lines.list[i];
+			continue;
+		}
+		for (int key = 0; key < PAGE_KEYS; key++)
+			to->amount[key] += lines.list[i].amount[key];
+	}
+	lines.count = MIN(kept, (size_t)LINES_MAX);
 	texts = calloc(lines.count + 1, sizeof(*texts));
 	if (!err && !texts)
 		err = -ENOMEM;
 	if (!err)
 		err = read_lines(data, &lines, texts);
-	if (!err)
-		put_source_lines(data, &lines, texts, columns);
+	if (!err) {
+		page_columns_begin(columns, "u", "source.file");
+		for (size_t i = 0; i < lines.count; i++)
+			page_columns_put(columns, lines.list[i].file);
+		page_columns_begin(columns, "d", "source.line");
+		for (size_t i = 0; i < lines.count; i++)
+			page_columns_put(columns, lines.list[i].line);
+		page_columns_begin(columns, "u", "source.text");
+		for (size_t i = 0; i < lines.count; i++)
+			page_columns_put(columns, texts[i]);
+		for (int key = PAGE_CPU; key < PAGE_KEYS; key++) {
+			if (!data->value[key].known)
+				continue;
+			page_columns_begin(columns, "u", "source.%s",
+					   page_keys[key].key);
+			for (size_t i = 0; i < lines.count; i++)
+				page_columns_put(columns,
+						 lines.list[i].amount[key]);
+		}
+	}
 	free(texts);
 	free(lines.list);
 	return err;

@@ -17,52 +17,10 @@ struct processes {
 	uint32_t count, tracks;
 };
 
-static int find_processes(const struct calls *calls, struct processes *out)
-{
-	const struct trace_track *track;
-
-	while (calls && trace_reader_track(calls->reader, out->tracks))
-		out->tracks++;
-	out->list = calloc((size_t)out->tracks + 1, sizeof(*out->list));
-	out->of_track = calloc((size_t)out->tracks + 1, sizeof(*out->of_track));
-	if (!out->list || !out->of_track)
-		return -ENOMEM;
-	out->count = 1;
-	for (uint32_t i = 0; i < out->tracks; i++) {
-		track = trace_reader_track(calls->reader, i);
-		if (track->kind != TRACE_TRACK_PROCESS)
-			continue;
-		out->of_track[i] = out->count;
-		out->list[out->count++] = track;
-	}
-	return 0;
-}
-
 static uint32_t text_in_page(struct page_data *data, uint32_t text)
 {
 	return page_data_text(data,
 			      trace_reader_text(data->calls->reader, text));
-}
-
-static void put_processes(struct page_data *data,
-			  const struct processes *processes,
-			  struct page_columns *columns)
-{
-	page_columns_begin(columns, "u", "process.pid");
-	for (uint32_t i = 0; i < processes->count; i++)
-		page_columns_put_signed(columns,
-					i ? processes->list[i]->pid : 0);
-	page_columns_begin(columns, "u", "process.name");
-	for (uint32_t i = 0; i < processes->count; i++)
-		page_columns_put(
-			columns,
-			i ? text_in_page(data, processes->list[i]->name) : 0);
-	page_columns_begin(columns, "u", "process.command");
-	for (uint32_t i = 0; i < processes->count; i++)
-		page_columns_put(
-			columns,
-			i ? text_in_page(data, processes->list[i]->command)
-			  : 0);
 }
 
 static const struct trace_track *track_of_thread(const struct page_data *data,
@@ -137,10 +95,47 @@ static void put_threads(struct page_data *data,
 int page_time_put_threads(struct page_data *data, struct page_columns *columns)
 {
 	struct processes processes = { 0 };
-	int err = find_processes(data->calls, &processes);
+	int err;
+	const struct calls *calls = data->calls;
+	const struct trace_track *track;
 
+	while (calls && trace_reader_track(calls->reader, processes.tracks))
+		processes.tracks++;
+	processes.list =
+		calloc((size_t)processes.tracks + 1, sizeof(*processes.list));
+	processes.of_track = calloc((size_t)processes.tracks + 1,
+				    sizeof(*processes.of_track));
+	if (!processes.list || !processes.of_track) {
+		err = -ENOMEM;
+	} else {
+		processes.count = 1;
+		for (uint32_t i = 0; i < processes.tracks; i++) {
+			track = trace_reader_track(calls->reader, i);
+			if (track->kind != TRACE_TRACK_PROCESS)
+				continue;
+			processes.of_track[i] = processes.count;
+			processes.list[processes.count++] = track;
+		}
+		err = 0;
+	}
 	if (!err) {
-		put_processes(data, &processes, columns);
+		page_columns_begin(columns, "u", "process.pid");
+		for (uint32_t i = 0; i < processes.count; i++)
+			page_columns_put_signed(columns,
+						i ? processes.list[i]->pid : 0);
+		page_columns_begin(columns, "u", "process.name");
+		for (uint32_t i = 0; i < processes.count; i++)
+			page_columns_put(
+				columns,
+				i ? text_in_page(data, processes.list[i]->name)
+				  : 0);
+		page_columns_begin(columns, "u", "process.command");
+		for (uint32_t i = 0; i < processes.count; i++)
+			page_columns_put(
+				columns,
+				i ? text_in_page(data,
+						 processes.list[i]->command)
+				  : 0);
 		put_threads(data, &processes, columns);
 	}
 	free(processes.list);
@@ -283,30 +278,6 @@ static void put_time_buckets(const struct calls *calls, const char *name,
 		page_columns_put(columns, amounts[i]);
 }
 
-static void put_counters(const struct calls *calls,
-			 struct page_columns *columns)
-{
-	uint64_t muted[TIME_BUCKETS_MAX] = { 0 };
-	bool any = false;
-	char name[32];
-
-	for (uint32_t i = 0; i < calls->curve_count; i++) {
-		uint64_t most[TIME_BUCKETS_MAX] = { 0 };
-
-		if (is_call_named(calls, i, CALLS_MUTED_NAME)) {
-			raise_to_curve(&calls->cells, calls->curves[i], muted);
-			any = true;
-		}
-		if (!page_time_is_counter(calls, i))
-			continue;
-		raise_to_curve(&calls->cells, calls->curves[i], most);
-		snprintf(name, sizeof(name), "counter.%u", i);
-		put_time_buckets(calls, name, most, columns);
-	}
-	if (any)
-		put_time_buckets(calls, "muted", muted, columns);
-}
-
 static uint32_t bucket_at(const struct time_cells *cells, uint64_t ns)
 {
 	uint64_t bucket = ns >> cells->shift;
@@ -336,24 +307,6 @@ static void put_gaps(const struct calls *calls, enum time_gap_kind kind,
 		put_time_buckets(calls, name, amounts, columns);
 }
 
-static void put_memory(const struct page_data *data,
-		       struct page_columns *columns)
-{
-	const struct calls *calls = data->calls;
-	const struct calls_curve *curve = calls->curve;
-	uint64_t most[TIME_BUCKETS_MAX] = { 0 };
-
-	raise_to_curve(&calls->cells, curve, most);
-	put_time_buckets(calls, "memory", most, columns);
-	page_columns_begin(columns, "d", "heap.ns");
-	for (uint32_t i = 0; i < curve->count; i++)
-		page_columns_put_signed(columns, (int64_t)(curve->points[i].ns -
-							   data->origin_ns));
-	page_columns_begin(columns, "u", "heap.bytes");
-	for (uint32_t i = 0; i < curve->count; i++)
-		page_columns_put(columns, curve->points[i].value);
-}
-
 int page_time_put(struct page_data *data, struct page_columns *columns)
 {
 	struct named named = { 0 };
@@ -364,12 +317,45 @@ int page_time_put(struct page_data *data, struct page_columns *columns)
 	free(named.function);
 	if (!err) {
 		const struct calls *calls = data->calls;
+		uint64_t muted[TIME_BUCKETS_MAX] = { 0 };
+		bool any;
+		char name[32];
 
-		if (calls->curve)
-			put_memory(data, columns);
+		if (calls->curve) {
+			const struct calls_curve *curve = calls->curve;
+			uint64_t most[TIME_BUCKETS_MAX] = { 0 };
+
+			raise_to_curve(&calls->cells, curve, most);
+			put_time_buckets(calls, "memory", most, columns);
+			page_columns_begin(columns, "d", "heap.ns");
+			for (uint32_t i = 0; i < curve->count; i++)
+				page_columns_put_signed(
+					columns, (int64_t)(curve->points[i].ns -
+							   data->origin_ns));
+			page_columns_begin(columns, "u", "heap.bytes");
+			for (uint32_t i = 0; i < curve->count; i++)
+				page_columns_put(columns,
+						 curve->points[i].value);
+		}
 		put_gaps(calls, TIME_GAP_LOST, "lost", columns);
 		put_gaps(calls, TIME_GAP_PAUSED, "paused", columns);
-		put_counters(calls, columns);
+		any = false;
+		for (uint32_t i = 0; i < calls->curve_count; i++) {
+			uint64_t most[TIME_BUCKETS_MAX] = { 0 };
+
+			if (is_call_named(calls, i, CALLS_MUTED_NAME)) {
+				raise_to_curve(&calls->cells, calls->curves[i],
+					       muted);
+				any = true;
+			}
+			if (!page_time_is_counter(calls, i))
+				continue;
+			raise_to_curve(&calls->cells, calls->curves[i], most);
+			snprintf(name, sizeof(name), "counter.%u", i);
+			put_time_buckets(calls, name, most, columns);
+		}
+		if (any)
+			put_time_buckets(calls, "muted", muted, columns);
 	}
 	return err;
 }

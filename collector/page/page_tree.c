@@ -34,11 +34,16 @@ struct tree {
 
 /* --- selection of nodes --- */
 
-/* Adds up @value over subtrees, on one side. @total must be 0 for each node. */
-static void sum_subtrees(const struct page_data *data,
-			 const struct page_value *value, enum page_side side,
-			 uint64_t *total)
+static int keep_of_value(struct tree *tree, const struct page_value *value,
+			 enum page_side side)
 {
+	const struct page_data *data = tree->data;
+	uint64_t *total = calloc(data->nodes.count + 1, sizeof(*total));
+	uint64_t least = (uint64_t)((double)value->sum[side] *
+				    tree->per_ten_thousand / 10000);
+
+	if (!total)
+		return -ENOMEM;
 	for (size_t i = 0; i < value->count; i++)
 		if (value->amounts[i].side == side)
 			total[value->amounts[i].node] +=
@@ -50,38 +55,10 @@ static void sum_subtrees(const struct page_data *data,
 		if (parent)
 			total[parent - 1] += total[i];
 	}
-}
-
-static int keep_of_value(struct tree *tree, const struct page_value *value,
-			 enum page_side side)
-{
-	const struct page_data *data = tree->data;
-	uint64_t *total = calloc(data->nodes.count + 1, sizeof(*total));
-	uint64_t least = (uint64_t)((double)value->sum[side] *
-				    tree->per_ten_thousand / 10000);
-
-	if (!total)
-		return -ENOMEM;
-	sum_subtrees(data, value, side, total);
 	for (uint32_t i = 0; i < data->nodes.count; i++)
 		tree->kept[i] |= total[i] && total[i] >= least;
 	free(total);
 	return 0;
-}
-
-static int choose_nodes(struct tree *tree)
-{
-	const struct page_data *data = tree->data;
-	int err = 0;
-
-	if (data->nodes.count < NODES_FEW)
-		tree->per_ten_thousand = 0;
-	for (int key = 0; key < PAGE_KEYS && !err; key++)
-		for (int side = 0; side < PAGE_SIDES && !err; side++)
-			if (data->value[key].sum[side])
-				err = keep_of_value(tree, &data->value[key],
-						    (enum page_side)side);
-	return err;
 }
 
 /* --- numbers of nodes --- */
@@ -101,20 +78,6 @@ static int add_tree_node(struct tree *tree, uint32_t parent, uint32_t function,
 	return 0;
 }
 
-static int find_rest(struct tree *tree, uint32_t parent, uint32_t *out)
-{
-	int err = 0;
-
-	if (parent < tree->rest_room && tree->rest[parent]) {
-		*out = tree->rest[parent] - 1;
-		return 0;
-	}
-	err = add_tree_node(tree, parent, 0, out);
-	if (!err)
-		tree->rest[parent] = *out + 1;
-	return err;
-}
-
 static int number_nodes(struct tree *tree)
 {
 	const struct page_data *data = tree->data;
@@ -130,8 +93,19 @@ static int number_nodes(struct tree *tree)
 					    &tree->number[i]);
 		else if (above && !tree->kept[above - 1])
 			tree->number[i] = tree->number[above - 1];
-		else
-			err = find_rest(tree, parent, &tree->number[i]);
+		else {
+			err = 0;
+			if (parent < tree->rest_room && tree->rest[parent]) {
+				tree->number[i] = tree->rest[parent] - 1;
+				err = 0;
+			} else {
+				err = add_tree_node(tree, parent, 0,
+						    &tree->number[i]);
+				if (!err)
+					tree->rest[parent] =
+						tree->number[i] + 1;
+			}
+		}
 	}
 	return err;
 }
@@ -140,12 +114,21 @@ static int make_tree(struct tree *tree)
 {
 	uint32_t count = tree->data->nodes.count;
 	int err;
+	const struct page_data *data;
 
 	tree->kept = calloc(count + 1, sizeof(*tree->kept));
 	tree->number = calloc(count + 1, sizeof(*tree->number));
 	if (!tree->kept || !tree->number)
 		return -ENOMEM;
-	err = choose_nodes(tree);
+	data = tree->data;
+	err = 0;
+	if (data->nodes.count < NODES_FEW)
+		tree->per_ten_thousand = 0;
+	for (int key = 0; key < PAGE_KEYS && !err; key++)
+		for (int side = 0; side < PAGE_SIDES && !err; side++)
+			if (data->value[key].sum[side])
+				err = keep_of_value(tree, &data->value[key],
+						    (enum page_side)side);
 	return err ? err : number_nodes(tree);
 }
 
@@ -166,26 +149,6 @@ struct entries {
 struct by_leaf {
 	uint32_t *order, *first;
 };
-
-static int sort_by_leaf(const struct calls *calls, struct by_leaf *out)
-{
-	const struct time_cells *cells = &calls->cells;
-	uint32_t nodes = calls->nodes.count;
-
-	out->order = calloc(cells->count + 1, sizeof(*out->order));
-	out->first = calloc((size_t)nodes + 2, sizeof(*out->first));
-	if (!out->order || !out->first)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < cells->count; i++)
-		out->first[time_cells_node(&cells->cells[i]) + 2]++;
-	for (uint32_t i = 2; i < nodes + 2; i++)
-		out->first[i] += out->first[i - 1];
-	/* first[N + 1] moves from the start of N to its end. */
-	for (uint32_t i = 0; i < cells->count; i++)
-		out->order[out->first[time_cells_node(&cells->cells[i]) +
-				      1]++] = i;
-	return 0;
-}
 
 static uint64_t cell_weight(const struct time_cell *cell, enum page_key key)
 {
@@ -243,28 +206,6 @@ static int compare_tree_entries(const void *a, const void *b)
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
 	return x->node < y->node ? -1 : x->node > y->node;
-}
-
-static void merge_entries(struct entries *entries)
-{
-	size_t kept = 0;
-
-	if (!entries->count)
-		return;
-	qsort(entries->list, entries->count, sizeof(*entries->list),
-	      compare_tree_entries);
-	for (size_t i = 0; i < entries->count; i++) {
-		struct entry *to = &entries->list[kept ? kept - 1 : 0];
-
-		if (kept && !compare_tree_entries(to, &entries->list[i])) {
-			for (int side = 0; side < PAGE_SIDES; side++)
-				to->amount[side] +=
-					entries->list[i].amount[side];
-		} else {
-			entries->list[kept++] = entries->list[i];
-		}
-	}
-	entries->count = kept;
 }
 
 /* --- columns --- */
@@ -392,7 +333,28 @@ static int put_tree_value(const struct tree *tree,
 		err = add_tree_entry(&entries, &entry);
 	}
 	if (err >= 0) {
-		merge_entries(&entries);
+		size_t kept = 0;
+
+		if (entries.count) {
+			qsort(entries.list, entries.count,
+			      sizeof(*entries.list), compare_tree_entries);
+			for (size_t i = 0; i < entries.count; i++) {
+				struct entry *to =
+					&entries.list[kept ? kept - 1 : 0];
+
+				if (kept && !compare_tree_entries(
+						    to, &entries.list[i])) {
+					for (int side = 0; side < PAGE_SIDES;
+					     side++)
+						to->amount[side] +=
+							entries.list[i]
+								.amount[side];
+				} else {
+					entries.list[kept++] = entries.list[i];
+				}
+			}
+			entries.count = kept;
+		}
 		put_entries(&entries, key, timed, tree->data->compares,
 			    columns);
 		err = timed ? put_tree_overview(tree, &entries, key, columns)
@@ -411,8 +373,34 @@ int page_tree_put(const struct page_data *data, uint32_t per_ten_thousand,
 	struct by_leaf by_leaf = { 0 };
 	int err = make_tree(&tree);
 
-	if (!err && data->calls)
-		err = sort_by_leaf(data->calls, &by_leaf);
+	if (!err && data->calls) {
+		const struct calls *calls = data->calls;
+		const struct time_cells *cells = &calls->cells;
+		uint32_t nodes = calls->nodes.count;
+
+		by_leaf.order =
+			calloc(cells->count + 1, sizeof(*by_leaf.order));
+		by_leaf.first =
+			calloc((size_t)nodes + 2, sizeof(*by_leaf.first));
+		if (!by_leaf.order || !by_leaf.first) {
+			err = -ENOMEM;
+		} else {
+			for (uint32_t i = 0; i < cells->count; i++)
+				by_leaf.first[time_cells_node(
+						      &cells->cells[i]) +
+					      2]++;
+			for (uint32_t i = 2; i < nodes + 2; i++)
+				by_leaf.first[i] += by_leaf.first[i - 1];
+			/* first[N + 1] moves from the start of N to its end. */
+			for (uint32_t i = 0; i < cells->count; i++)
+				by_leaf.order
+					[by_leaf.first
+						 [time_cells_node(
+							  &cells->cells[i]) +
+						  1]++] = i;
+			err = 0;
+		}
+	}
 	if (!err) {
 		page_columns_begin(columns, "u", "node.parent");
 		for (uint32_t i = 0; i < tree.count; i++)
@@ -510,14 +498,6 @@ struct bars {
 	size_t count, room;
 };
 
-/* Returns the least value in the quarter octave of @ns. */
-static uint64_t fourth_of(uint64_t ns)
-{
-	unsigned int shift = ns < 4 ? 0 : 61 - (unsigned)__builtin_clzll(ns);
-
-	return ns >> shift << shift;
-}
-
 /* Adds the bars of the distribution @text (see counters.def), up to its first
  * error. Returns their number, or -ENOMEM. */
 static int add_bars(struct bars *bars, const char *text)
@@ -527,8 +507,11 @@ static int add_bars(struct bars *bars, const char *text)
 	while (bars->count - first < BARS_MAX) {
 		struct bar bar = { 0 }, *last = NULL;
 		char *end;
+		uint64_t ns = strtoull(text, &end, 10);
+		unsigned int shift =
+			ns < 4 ? 0 : 61 - (unsigned)__builtin_clzll(ns);
 
-		bar.low = fourth_of(strtoull(text, &end, 10));
+		bar.low = ns >> shift << shift;
 		if (end == text || *end != ':')
 			break;
 		text = end + 1;
@@ -579,32 +562,14 @@ static int put_durations(const struct page_data *data,
 	return MIN(count, 0);
 }
 
-static int put_short_names(struct page_data *data, struct page_columns *columns)
-{
-	uint32_t count = data->functions.count;
-	const char **full = calloc(count, sizeof(*full));
-	struct short_names names = { 0 };
-	int err = full ? 0 : -ENOMEM;
-
-	for (uint32_t i = 0; i < count && !err; i++)
-		full[i] = trace_texts_get(&data->texts,
-					  page_data_function_at(data, i)->name);
-	if (!err)
-		err = short_names_make(&names, full, count, false);
-	if (!err)
-		page_columns_begin(columns, "u", "function.short");
-	for (uint32_t i = 0; i < count && !err; i++)
-		page_columns_put(
-			columns,
-			page_data_text(data, short_names_get(&names, i)));
-	short_names_free(&names);
-	free(full);
-	return err;
-}
-
 int page_tree_put_functions(struct page_data *data,
 			    struct page_columns *columns)
 {
+	uint32_t count;
+	const char **full;
+	struct short_names names = { 0 };
+	int err;
+
 	put_member(data, "name", offsetof(struct page_function, name), columns);
 	put_member(data, "module", offsetof(struct page_function, module),
 		   columns);
@@ -619,5 +584,21 @@ int page_tree_put_functions(struct page_data *data,
 	for (int key = 0; key < PAGE_KEYS; key++)
 		if (data->value[key].known)
 			put_sums(data, (enum page_key)key, columns);
-	return put_short_names(data, columns);
+	count = data->functions.count;
+	full = calloc(count, sizeof(*full));
+	err = full ? 0 : -ENOMEM;
+	for (uint32_t i = 0; i < count && !err; i++)
+		full[i] = trace_texts_get(&data->texts,
+					  page_data_function_at(data, i)->name);
+	if (!err)
+		err = short_names_make(&names, full, count, false);
+	if (!err)
+		page_columns_begin(columns, "u", "function.short");
+	for (uint32_t i = 0; i < count && !err; i++)
+		page_columns_put(
+			columns,
+			page_data_text(data, short_names_get(&names, i)));
+	short_names_free(&names);
+	free(full);
+	return err;
 }

@@ -64,14 +64,6 @@ struct page {
  * trace, because reading all of it would take more than some seconds. */
 #define READ_SPANS_MAX (8u << 20)
 
-static const struct trace_index *find_index(struct page *page, const char *path)
-{
-	if (page->options->part && page->options->part->index)
-		return page->options->part->index;
-	trace_index_read_beside(path, &page->index);
-	return page->index;
-}
-
 /* A recording may have no trace or an unreadable one. The page then has no
  * times. */
 static int read_page_trace(struct page *page)
@@ -95,8 +87,14 @@ static int read_page_trace(struct page *page)
 	if (snprintf(path, sizeof(path), "%s/" TRACE_NAME,
 		     page->options->dir) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	if (page->summary->totals.spans > READ_SPANS_MAX)
-		choice.index = find_index(page, path);
+	if (page->summary->totals.spans > READ_SPANS_MAX) {
+		if (page->options->part && page->options->part->index) {
+			choice.index = page->options->part->index;
+		} else {
+			trace_index_read_beside(path, &page->index);
+			choice.index = page->index;
+		}
+	}
 	progress_begin(&progress, "reading the trace", !page->options->quiet);
 	err = calls_read(path, &choice, &tell, &calls);
 	progress_end(&progress);
@@ -183,26 +181,6 @@ static int read_recordings(struct page *page)
 
 /* --- the data --- */
 
-static int put_page_columns(struct page *page)
-{
-	int err = page_time_put_threads(&page->data, &page->columns);
-
-	if (!err && page->data.calls)
-		err = page_time_put(&page->data, &page->columns);
-	if (!err && !page->options->no_source)
-		err = page_source_put(&page->data, &page->columns);
-	if (!err)
-		err = page_tree_put_functions(&page->data, &page->columns);
-	if (!err) {
-		page_columns_begin(&page->columns, "text", "text");
-		for (uint32_t i = 0; i <= page->data.texts.pool.count; i++)
-			page_columns_put_text(
-				&page->columns,
-				trace_texts_get(&page->data.texts, i));
-	}
-	return err;
-}
-
 static int make_stream(const struct page *page, struct bytes *out)
 {
 	char *header =
@@ -221,39 +199,57 @@ static int make_stream(const struct page *page, struct bytes *out)
 	return out->failed || page->columns.bytes.failed ? -ENOMEM : 0;
 }
 
-static int pack_bytes(struct page *page, const struct bytes *bytes)
-{
-	struct libdeflate_compressor *compressor =
-		libdeflate_alloc_compressor(GZIP_LEVEL);
-	size_t room;
-
-	if (!compressor)
-		return -ENOMEM;
-	room = libdeflate_gzip_compress_bound(compressor, bytes->count);
-	free(page->packed);
-	page->packed = malloc(room);
-	if (page->packed)
-		page->packed_bytes = libdeflate_gzip_compress(
-			compressor, bytes->at, bytes->count, page->packed,
-			room);
-	libdeflate_free_compressor(compressor);
-	return page->packed && page->packed_bytes ? 0 : -ENOMEM;
-}
-
 /* Makes the data, with ever fewer nodes until it is small enough. */
 static int make_data(struct page *page)
 {
-	int err = put_page_columns(page);
 	size_t count = page->columns.count;
+	int err = page_time_put_threads(&page->data, &page->columns);
 
+	if (!err && page->data.calls)
+		err = page_time_put(&page->data, &page->columns);
+	if (!err && !page->options->no_source)
+		err = page_source_put(&page->data, &page->columns);
+	if (!err)
+		err = page_tree_put_functions(&page->data, &page->columns);
+	if (!err) {
+		page_columns_begin(&page->columns, "text", "text");
+		for (uint32_t i = 0; i <= page->data.texts.pool.count; i++)
+			page_columns_put_text(
+				&page->columns,
+				trace_texts_get(&page->data.texts, i));
+	}
 	for (uint32_t share = PER_TEN_THOUSAND; !err; share *= 3) {
 		err = page_tree_put(&page->data, share, &page->columns);
 		if (!err) {
 			struct bytes bytes = { 0 };
 
 			err = make_stream(page, &bytes);
-			if (!err)
-				err = pack_bytes(page, &bytes);
+			if (!err) {
+				struct libdeflate_compressor *compressor =
+					libdeflate_alloc_compressor(GZIP_LEVEL);
+				size_t room;
+
+				if (!compressor) {
+					err = -ENOMEM;
+				} else {
+					room = libdeflate_gzip_compress_bound(
+						compressor, bytes.count);
+					free(page->packed);
+					page->packed = malloc(room);
+					if (page->packed)
+						page->packed_bytes =
+							libdeflate_gzip_compress(
+								compressor,
+								bytes.at,
+								bytes.count,
+								page->packed,
+								room);
+					libdeflate_free_compressor(compressor);
+					err = page->packed && page->packed_bytes
+						      ? 0
+						      : -ENOMEM;
+				}
+			}
 			bytes_release(&bytes);
 		}
 		if (page->packed_bytes <= DATA_BYTES_MAX ||
@@ -278,20 +274,6 @@ static void write_base64(const uint8_t *bytes, size_t count, FILE *out)
 		base64_write(bytes + at, some, text);
 		fwrite(text, 1, BASE64_LENGTH(some), out);
 	}
-}
-
-static int write_html(const struct page *page, FILE *out)
-{
-	const char *mark = strstr(page_template, PAGE_TEMPLATE_MARK);
-
-	if (!mark)
-		return -EINVAL;
-	fwrite(page_template, 1, (size_t)(mark - page_template), out);
-	fputs(DATA_BEGIN, out);
-	write_base64(page->packed, page->packed_bytes, out);
-	fputs(DATA_END, out);
-	fputs(mark + strlen(PAGE_TEMPLATE_MARK), out);
-	return fflush(out) || ferror(out) ? -errno : 0;
 }
 
 /* Checks the file at @path. Returns 0 if it may be replaced: a page, empty or
@@ -324,12 +306,23 @@ static int write_to(const struct page *page, int fd)
 {
 	FILE *out = fdopen(fd, "w");
 	int err;
+	const char *mark;
 
 	if (!out) {
 		close(fd);
 		return -ENOMEM;
 	}
-	err = write_html(page, out);
+	mark = strstr(page_template, PAGE_TEMPLATE_MARK);
+	if (!mark) {
+		err = -EINVAL;
+	} else {
+		fwrite(page_template, 1, (size_t)(mark - page_template), out);
+		fputs(DATA_BEGIN, out);
+		write_base64(page->packed, page->packed_bytes, out);
+		fputs(DATA_END, out);
+		fputs(mark + strlen(PAGE_TEMPLATE_MARK), out);
+		err = fflush(out) || ferror(out) ? -errno : 0;
+	}
 	return fclose(out) && !err ? -errno : err;
 }
 
