@@ -89,58 +89,6 @@ size_t *aggregate_rows(const struct runs *runs, size_t metric, size_t *count)
 
 /* --- the table ----------------------------------------------------------- */
 
-static void add_aggregate_row(const struct runs *runs, size_t metric,
-			      size_t row, double *scratch, struct table *to)
-{
-	const struct aggregate one = aggregate_row(runs, row, metric, scratch);
-	const double values[] = { one.min, one.median, one.max, one.deviation,
-				  one.mad };
-	char text[ARRAY_SIZE(values)][ROW_VALUE_TEXT], share[32];
-	const char *cells[ARRAY_SIZE(values) + 1];
-
-	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
-		cells[i] = row_value(&runs->metric[metric], values[i], false,
-				     text[i]);
-	snprintf(share, sizeof(share), "%.1f",
-		 one.median > 0 ? 100 * one.deviation / one.median : 0);
-	cells[ARRAY_SIZE(values)] = share;
-	row_add(runs, row, cells, to);
-}
-
-static int print_aggregates(const struct runs *runs,
-			    const struct aggregate_options *options,
-			    const size_t *rows, size_t count, double *scratch,
-			    FILE *out)
-{
-	static const struct table_column columns[] = {
-		{ "min", 10, false, 3 }, { "median", 10, false, 0 },
-		{ "max", 10, false, 2 }, { "deviation", 10, false, 4 },
-		{ "MAD", 10, false, 5 }, { "dev %", 5, false, 1 },
-	};
-	size_t shown = options->limit ? MIN(options->limit, count) : count;
-	struct terminal terminal = terminal_of(out);
-	struct table table;
-	int err;
-
-	text_out(runs->list[0].dir, out);
-	if (runs->count > 1)
-		fprintf(out, " and %zu more recording%s", runs->count - 1,
-			runs->count == 2 ? "" : "s");
-	fprintf(out, ": %s\n", runs->metric[options->metric].title);
-	diff_print_notes(runs, out);
-	fputc('\n', out);
-	table_init(&table, columns, ARRAY_SIZE(columns), "function");
-	table.full_names = options->full_names;
-	for (size_t i = 0; i < shown; i++)
-		add_aggregate_row(runs, options->metric, rows[i], scratch,
-				  &table);
-	err = table_print(&table, &terminal, out);
-	table_release(&table);
-	if (shown < count)
-		fprintf(out, "  and %zu more (--limit 0)\n", count - shown);
-	return err;
-}
-
 int aggregate_print(const struct runs *runs,
 		    const struct aggregate_options *options, FILE *out)
 {
@@ -149,9 +97,52 @@ int aggregate_print(const struct runs *runs,
 	double *scratch = calloc(runs->count + 1, sizeof(*scratch));
 	int err = -ENOMEM;
 
-	if (rows && scratch)
-		err = print_aggregates(runs, options, rows, count, scratch,
-				       out);
+	if (rows && scratch) {
+		static const struct table_column columns[] = {
+			{ "min", 10, false, 3 }, { "median", 10, false, 0 },
+			{ "max", 10, false, 2 }, { "deviation", 10, false, 4 },
+			{ "MAD", 10, false, 5 }, { "dev %", 5, false, 1 },
+		};
+		size_t shown =
+			options->limit ? MIN(options->limit, count) : count;
+		struct terminal terminal = terminal_of(out);
+		struct table table;
+
+		text_out(runs->list[0].dir, out);
+		if (runs->count > 1)
+			fprintf(out, " and %zu more recording%s",
+				runs->count - 1, runs->count == 2 ? "" : "s");
+		fprintf(out, ": %s\n", runs->metric[options->metric].title);
+		diff_print_notes(runs, out);
+		fputc('\n', out);
+		table_init(&table, columns, ARRAY_SIZE(columns), "function");
+		table.full_names = options->full_names;
+		for (size_t i = 0; i < shown; i++) {
+			const struct aggregate one = aggregate_row(
+				runs, rows[i], options->metric, scratch);
+			const double values[] = { one.min, one.median, one.max,
+						  one.deviation, one.mad };
+			char text[ARRAY_SIZE(values)][ROW_VALUE_TEXT],
+				share[32];
+			const char *cells[ARRAY_SIZE(values) + 1];
+
+			for (size_t j = 0; j < ARRAY_SIZE(values); j++)
+				cells[j] = row_value(
+					&runs->metric[options->metric],
+					values[j], false, text[j]);
+			snprintf(share, sizeof(share), "%.1f",
+				 one.median > 0
+					 ? 100 * one.deviation / one.median
+					 : 0);
+			cells[ARRAY_SIZE(values)] = share;
+			row_add(runs, rows[i], cells, &table);
+		}
+		err = table_print(&table, &terminal, out);
+		table_release(&table);
+		if (shown < count)
+			fprintf(out, "  and %zu more (--limit 0)\n",
+				count - shown);
+	}
 	free(rows);
 	free(scratch);
 	if (!err && (fflush(out) || ferror(out)))

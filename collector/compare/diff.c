@@ -223,62 +223,6 @@ static const char *spread_text(const struct judge_cell *cell, char text[32])
 	return text;
 }
 
-static void add_diff_row(const struct diff_table *table, size_t row,
-			 struct table *to)
-{
-	const struct runs *runs = table->diff->runs;
-	const struct runs_metric *metric = &runs->metric[table->metric];
-	const struct judge_cell *cell =
-		judged_cell(&table->diff->judged, row, table->metric);
-	char a[ROW_VALUE_TEXT], b[ROW_VALUE_TEXT], by[ROW_VALUE_TEXT];
-	char share[32], spread[32];
-	const char *const cells[] = {
-		cell->changed		 ? "*"
-		: cell->may_have_changed ? "?"
-					 : "",
-		row_value(metric, cell->a, false, a),
-		row_value(metric, cell->b, false, b),
-		row_value(metric, cell->b - cell->a, true, by),
-		percent(cell, share),
-		spread_text(cell, spread),
-	};
-
-	row_add(runs, row, cells, to);
-}
-
-/* Prints how the metric was judged: "2 changes; ...". */
-static void print_judgement(const struct diff_table *table, FILE *out)
-{
-	const struct judge_metric *how =
-		&table->diff->judged.metric[table->metric];
-	const char *rows = table->diff->runs->stacks ? "stack" : "function";
-
-	if (how->how == JUDGE_NOT)
-		fprintf(out, "not judged: %s, and a side has less than 3 runs",
-			how->why);
-	else if (!table->changed)
-		fputs(how->how == JUDGE_SPREAD
-			      ? "no change that can be told from chance"
-			      : "no change",
-		      out);
-	else
-		fprintf(out, "%zu change%s (*)", table->changed,
-			table->changed == 1 ? "" : "s");
-	if (how->how == JUDGE_SPREAD && how->judged)
-		fprintf(out,
-			"; of %zu large %s%s, changes from about %.1f %% on "
-			"can be told",
-			how->judged, rows, how->judged == 1 ? "" : "s",
-			100 * how->least);
-	else if (how->how == JUDGE_SPREAD)
-		fprintf(out, "; no %s is large enough to be judged", rows);
-	if (table->unsure)
-		fprintf(out,
-			"; %zu may have changed (?): record more runs, the two "
-			"sides in turns",
-			table->unsure);
-}
-
 static int print_diff_rows(const struct diff_table *table, FILE *out)
 {
 	static const struct table_column columns[] = {
@@ -296,8 +240,25 @@ static int print_diff_rows(const struct diff_table *table, FILE *out)
 	table_init(&rows, columns, ARRAY_SIZE(columns) - (runs->count == 2),
 		   runs->stacks ? "stack" : "function");
 	rows.full_names = table->options->full_names;
-	for (size_t i = 0; i < table->shown; i++)
-		add_diff_row(table, table->rows[i], &rows);
+	for (size_t i = 0; i < table->shown; i++) {
+		const struct runs_metric *metric = &runs->metric[table->metric];
+		const struct judge_cell *cell = judged_cell(
+			&table->diff->judged, table->rows[i], table->metric);
+		char a[ROW_VALUE_TEXT], b[ROW_VALUE_TEXT], by[ROW_VALUE_TEXT];
+		char share[32], spread[32];
+		const char *const cells[] = {
+			cell->changed		 ? "*"
+			: cell->may_have_changed ? "?"
+						 : "",
+			row_value(metric, cell->a, false, a),
+			row_value(metric, cell->b, false, b),
+			row_value(metric, cell->b - cell->a, true, by),
+			percent(cell, share),
+			spread_text(cell, spread),
+		};
+
+		row_add(runs, table->rows[i], cells, &rows);
+	}
 	err = table_print(&rows, &terminal, out);
 	table_release(&rows);
 	if (table->shown < table->count)
@@ -324,6 +285,8 @@ static int print_metric(struct diff_table *table, FILE *out)
 	const struct diff *diff = table->diff;
 	const struct runs_metric *metric = &diff->runs->metric[table->metric];
 	size_t limit = table->options->limit;
+	const struct judge_metric *how;
+	const char *rows;
 
 	table->changed = table->unsure = 0;
 	for (size_t i = 0; i < table->count; i++) {
@@ -337,7 +300,32 @@ static int print_metric(struct diff_table *table, FILE *out)
 		return 0;
 	table->shown = limit ? MIN(limit, table->count) : table->count;
 	fprintf(out, "\n%s: ", metric->title);
-	print_judgement(table, out);
+	how = &table->diff->judged.metric[table->metric];
+	rows = table->diff->runs->stacks ? "stack" : "function";
+	if (how->how == JUDGE_NOT)
+		fprintf(out, "not judged: %s, and a side has less than 3 runs",
+			how->why);
+	else if (!table->changed)
+		fputs(how->how == JUDGE_SPREAD
+			      ? "no change that can be told from chance"
+			      : "no change",
+		      out);
+	else
+		fprintf(out, "%zu change%s (*)", table->changed,
+			table->changed == 1 ? "" : "s");
+	if (how->how == JUDGE_SPREAD && how->judged)
+		fprintf(out,
+			"; of %zu large %s%s, changes from about %.1f %% on "
+			"can be told",
+			how->judged, rows, how->judged == 1 ? "" : "s",
+			100 * how->least);
+	else if (how->how == JUDGE_SPREAD)
+		fprintf(out, "; no %s is large enough to be judged", rows);
+	if (table->unsure)
+		fprintf(out,
+			"; %zu may have changed (?): record more runs, the two "
+			"sides in turns",
+			table->unsure);
 	fputc('\n', out);
 	return print_diff_rows(table, out);
 }
@@ -376,20 +364,6 @@ static double median_wall(const struct runs *runs, bool side_b)
 	return median;
 }
 
-/* Prints the wall times of the runs. */
-static void print_wall(const struct runs *runs, FILE *out)
-{
-	double a = median_wall(runs, false), b = median_wall(runs, true);
-	char before[SIZE_TEXT], after[SIZE_TEXT];
-
-	fprintf(out, "   wall time of the run: %s -> %s",
-		size_format_ns((uint64_t)a, before),
-		size_format_ns((uint64_t)b, after));
-	if (a > 0)
-		fprintf(out, " (%+.1f %%)", 100 * (b - a) / a);
-	fputc('\n', out);
-}
-
 /* Prints the metrics that are equal on both sides. */
 static void print_same(const struct diff *diff, FILE *out)
 {
@@ -419,10 +393,19 @@ int diff_print(const struct diff *diff, const struct diff_options *options,
 {
 	struct diff_table table = { .diff = diff, .options = options };
 	int err = 0;
+	double a, b;
+	char before[SIZE_TEXT], after[SIZE_TEXT];
 
 	print_side(diff->runs, false, out);
 	print_side(diff->runs, true, out);
-	print_wall(diff->runs, out);
+	a = median_wall(diff->runs, false);
+	b = median_wall(diff->runs, true);
+	fprintf(out, "   wall time of the run: %s -> %s",
+		size_format_ns((uint64_t)a, before),
+		size_format_ns((uint64_t)b, after));
+	if (a > 0)
+		fprintf(out, " (%+.1f %%)", 100 * (b - a) / a);
+	fputc('\n', out);
 	diff_print_notes(diff->runs, out);
 	for (; table.metric < diff->runs->metric_count && !err;
 	     table.metric++) {

@@ -115,61 +115,28 @@ static const char *unit_wanted(const struct runs_metric *metric)
 	return "a count: give a number without a unit";
 }
 
-/* "calls, wall, cpu" */
-static void log_unknown_value(const struct runs *runs,
-			      const struct expression *condition)
-{
-	char keys[512] = "";
-
-	for (size_t i = 0; i < runs->metric_count; i++) {
-		size_t length = strlen(keys);
-
-		snprintf(keys + length, sizeof(keys) - length, "%s%s",
-			 i ? ", " : "", runs->metric[i].key);
-	}
-	log_err("--fail-if '%.200s': the recordings have no %s; they have %s",
-		condition->text, condition->value, keys);
-}
-
-/* Returns the name that is most similar to @glob; NULL if none is similar. */
-static const char *nearest_name(const struct runs *runs, const char *glob)
-{
-	size_t count = runs->functions.count;
-	const char **names = calloc(count + 1, sizeof(*names));
-	const char *near = NULL;
-
-	for (size_t i = 0; names && i < count; i++)
-		names[i] = runs_function(runs, (uint32_t)i)->name;
-	if (names)
-		near = spelling_nearest(glob, strcspn(glob, "*?[@"), names,
-					count);
-	free(names);
-	return near;
-}
-
-/* Reports a condition without a matching function: it was renamed or misspelt,
- * and the condition would never hold again. Returns 0 or -EINVAL. */
-static int log_no_match(const struct diff *diff,
-			const struct expression *condition)
-{
-	const char *near = nearest_name(diff->runs, condition->glob);
-
-	log_at(diff->allow_absent ? LOG_WARN : LOG_ERR,
-	       "--fail-if '%.200s': no function matches '%.200s'%s%.200s%s%s",
-	       condition->text, condition->glob, near ? ": did you mean '" : "",
-	       near ? near : "", near ? "'?" : "",
-	       diff->allow_absent ? "" : " (--allow-absent: let it pass)");
-	return diff->allow_absent ? 0 : -EINVAL;
-}
-
 int diff_check_condition(const struct diff *diff, size_t number)
 {
 	const struct runs *runs = diff->runs;
 	const struct expression *condition = &diff->conditions[number];
 	uint32_t metric = runs_find_metric(runs, condition->value);
+	const char *near;
+	const char *glob;
+	size_t count;
+	const char **names;
 
 	if (metric == RUNS_NONE) {
-		log_unknown_value(runs, condition);
+		char keys[512] = "";
+
+		for (size_t i = 0; i < runs->metric_count; i++) {
+			size_t length = strlen(keys);
+
+			snprintf(keys + length, sizeof(keys) - length, "%s%s",
+				 i ? ", " : "", runs->metric[i].key);
+		}
+		log_err("--fail-if '%.200s': the recordings have no %s; they "
+			"have %s",
+			condition->text, condition->value, keys);
 		return -EINVAL;
 	}
 	if (condition->unit != EXPRESSION_PERCENT &&
@@ -181,24 +148,22 @@ int diff_check_condition(const struct diff *diff, size_t number)
 	for (size_t row = 0; row < runs_row_count(runs); row++)
 		if (matches(diff, condition, row))
 			return 0;
-	return log_no_match(diff, condition);
-}
-
-static void print_failed_row(const struct diff *diff, size_t number, size_t row,
-			     const struct row_names *names, FILE *out)
-{
-	const struct expression *condition = &diff->conditions[number];
-	uint32_t metric = runs_find_metric(diff->runs, condition->value);
-	const struct judge_cell *cell = judged_cell(&diff->judged, row, metric);
-	char a[ROW_VALUE_TEXT], b[ROW_VALUE_TEXT];
-
-	fputs("fail: ", out);
-	text_out(condition->text, out);
-	fputs(": ", out);
-	row_print(names, row, out);
-	fprintf(out, ": %s -> %s\n",
-		row_value(&diff->runs->metric[metric], cell->a, false, a),
-		row_value(&diff->runs->metric[metric], cell->b, false, b));
+	glob = condition->glob;
+	count = runs->functions.count;
+	names = calloc(count + 1, sizeof(*names));
+	near = NULL;
+	for (size_t i = 0; names && i < count; i++)
+		names[i] = runs_function(runs, (uint32_t)i)->name;
+	if (names)
+		near = spelling_nearest(glob, strcspn(glob, "*?[@"), names,
+					count);
+	free(names);
+	log_at(diff->allow_absent ? LOG_WARN : LOG_ERR,
+	       "--fail-if '%.200s': no function matches '%.200s'%s%.200s%s%s",
+	       condition->text, condition->glob, near ? ": did you mean '" : "",
+	       near ? near : "", near ? "'?" : "",
+	       diff->allow_absent ? "" : " (--allow-absent: let it pass)");
+	return diff->allow_absent ? 0 : -EINVAL;
 }
 
 size_t diff_print_failed(const struct diff *diff,
@@ -215,8 +180,23 @@ size_t diff_print_failed(const struct diff *diff,
 				continue;
 			failed++;
 			if (!row_names_make(diff->runs, &row, 1,
-					    options->full_names, &names))
-				print_failed_row(diff, i, row, &names, out);
+					    options->full_names, &names)) {
+				uint32_t metric = runs_find_metric(
+					diff->runs, diff->conditions[i].value);
+				const struct judge_cell *cell =
+					judged_cell(&diff->judged, row, metric);
+				char a[ROW_VALUE_TEXT], b[ROW_VALUE_TEXT];
+
+				fputs("fail: ", out);
+				text_out(diff->conditions[i].text, out);
+				fputs(": ", out);
+				row_print(&names, row, out);
+				fprintf(out, ": %s -> %s\n",
+					row_value(&diff->runs->metric[metric],
+						  cell->a, false, a),
+					row_value(&diff->runs->metric[metric],
+						  cell->b, false, b));
+			}
 			row_names_release(&names);
 		}
 	}

@@ -201,13 +201,6 @@ static void keep_shared_metrics(struct runs *runs)
 	runs->metric_count = kept;
 }
 
-/* Returns true if @metric is a time that may come from samples (time_from). */
-static bool is_wall(const struct runs_metric *metric)
-{
-	return strncmp(metric->key, "wall", 4) == 0 &&
-	       strncmp(metric->key, "wall_measured", 13) != 0;
-}
-
 /* Marks the values that are estimates. The period of a profile applies to its
  * last type. */
 static void set_sampled(struct runs *runs)
@@ -220,7 +213,8 @@ static void set_sampled(struct runs *runs)
 
 			if (run->profile[CPU] &&
 			    (metric->profile == CPU ||
-			     (is_wall(metric) &&
+			     (strncmp(metric->key, "wall", 4) == 0 &&
+			      strncmp(metric->key, "wall_measured", 13) != 0 &&
 			      summary_time_is_sampled(run->summary)))) {
 				metric->sampled = true;
 				metric->grain =
@@ -281,27 +275,6 @@ static int intern_runs_frame(struct runs *runs, size_t run,
 	return 0;
 }
 
-static int intern_summary(struct runs *runs, size_t number)
-{
-	struct run *run = &runs->list[number];
-	size_t count = run->summary->function_count;
-	int err = 0;
-
-	run->summary_ids = calloc(count + 1, sizeof(*run->summary_ids));
-	if (!run->summary_ids)
-		return -ENOMEM;
-	for (size_t i = 0; i < count && !err; i++) {
-		const struct pprof_frame frame = {
-			run->summary->functions[i].name,
-			run->summary->functions[i].module, "", 0
-		};
-
-		err = intern_runs_frame(runs, number, &frame,
-					&run->summary_ids[i]);
-	}
-	return err;
-}
-
 /* The only frame of a stack without frames. */
 static const struct pprof_frame no_stack = { "[no stack]", "", "", 0 };
 
@@ -337,23 +310,6 @@ static int intern_profile(struct runs *runs, size_t number, int profile)
 
 /* --- reading ------------------------------------------------------------- */
 
-static int read_run_profile(struct runs *runs, struct run *run, int profile)
-{
-	int err = pprof_read(run->dir, profile_names[profile],
-			     &run->profile[profile]);
-
-	if (err)
-		return err == -ENOENT ? 0 : err;
-	err = runs->stacks ? pprof_rows_by_stack(run->profile[profile],
-						 &run->rows[profile])
-			   : pprof_rows_by_function(run->profile[profile],
-						    &run->rows[profile]);
-	/* perfrec's own rows are not part of the program. */
-	if (!err && pprof_rows_fold_own(&run->rows[profile]))
-		run->rows[profile].count--;
-	return err;
-}
-
 /* Rejects a recording that a side has twice, because it makes the sums and the
  * spread wrong. Both sides may have the same recording. Returns 0, or -errno
  * after one line in the log. */
@@ -387,6 +343,7 @@ static int read_run(struct runs *runs, size_t number)
 	struct run *run = &runs->list[number];
 	int err = summary_read(run->dir, &run->summary);
 	const struct summary_totals *totals;
+	size_t count;
 
 	if (!err)
 		err = check_is_once(runs, number);
@@ -398,9 +355,38 @@ static int read_run(struct runs *runs, size_t number)
 			!totals->functions_off && !totals->functions_gated &&
 			!totals->paused_spans && !totals->truncated_spans &&
 			!run->summary->rebuilt;
-	err = intern_summary(runs, number);
+	count = run->summary->function_count;
+	err = 0;
+	run->summary_ids = calloc(count + 1, sizeof(*run->summary_ids));
+	if (!run->summary_ids) {
+		err = -ENOMEM;
+	} else {
+		for (size_t i = 0; i < count && !err; i++) {
+			const struct pprof_frame frame = {
+				run->summary->functions[i].name,
+				run->summary->functions[i].module, "", 0
+			};
+
+			err = intern_runs_frame(runs, number, &frame,
+						&run->summary_ids[i]);
+		}
+	}
 	for (int profile = 0; profile < RUNS_PROFILES && !err; profile++) {
-		err = read_run_profile(runs, run, profile);
+		err = pprof_read(run->dir, profile_names[profile],
+				 &run->profile[profile]);
+		if (err) {
+			err = err == -ENOENT ? 0 : err;
+		} else {
+			err = runs->stacks ? pprof_rows_by_stack(
+						     run->profile[profile],
+						     &run->rows[profile])
+					   : pprof_rows_by_function(
+						     run->profile[profile],
+						     &run->rows[profile]);
+			/* perfrec's own rows are not part of the program. */
+			if (!err && pprof_rows_fold_own(&run->rows[profile]))
+				run->rows[profile].count--;
+		}
 		if (!err)
 			err = intern_profile(runs, number, profile);
 	}
@@ -476,24 +462,6 @@ static int intern_profile_rows(struct runs *runs, struct run *run, int profile)
 		err = depth ? intern_runs_row(runs, from, depth, &to[i])
 			    : intern_runs_row(runs, &runs->no_stack, 1, &to[i]);
 		from += depth;
-	}
-	return err;
-}
-
-/* Numbers all rows. The values are allocated once all rows are known. */
-static int intern_rows(struct runs *runs)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < runs->count; i++) {
-		struct run *run = &runs->list[i];
-		size_t known = runs->stacks ? 0 : run->summary->function_count;
-
-		for (size_t k = 0; k < known && !err; k++)
-			err = intern_runs_row(runs, &run->summary_ids[k], 1,
-					      &run->summary_ids[k]);
-		for (int p = 0; p < RUNS_PROFILES && !err; p++)
-			err = intern_profile_rows(runs, run, p);
 	}
 	return err;
 }
@@ -615,8 +583,21 @@ static int compare_read(struct runs *runs)
 		err = runs_match_sides(&runs->functions, programs);
 	}
 	g_rows_of = runs;
-	if (!err)
-		err = intern_rows(runs);
+	if (!err) {
+		err = 0;
+		for (size_t i = 0; i < runs->count; i++) {
+			struct run *run = &runs->list[i];
+			size_t known =
+				runs->stacks ? 0 : run->summary->function_count;
+
+			for (size_t k = 0; k < known && !err; k++)
+				err = intern_runs_row(runs,
+						      &run->summary_ids[k], 1,
+						      &run->summary_ids[k]);
+			for (int p = 0; p < RUNS_PROFILES && !err; p++)
+				err = intern_profile_rows(runs, run, p);
+		}
+	}
 	if (!err)
 		err = fill_values(runs);
 	g_rows_of = NULL;

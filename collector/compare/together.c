@@ -82,24 +82,6 @@ static double sum_of_row(const struct runs *runs, size_t row, uint32_t metric)
 	return sum;
 }
 
-/* A function without a sample has a bound instead of an error. Bounds do not
- * add up, because the recordings together have no sample of it either. */
-static void add_error(struct together_error *to,
-		      const struct summary_function *function, bool sampled)
-{
-	double ns = (double)function->self_error_ns;
-
-	if (sampled && !function->self_samples) {
-		if (!to->samples)
-			to->ns = MAX(to->ns, ns);
-		return;
-	}
-	if (sampled && !to->samples)
-		to->ns = 0;
-	to->samples += function->self_samples;
-	to->ns = hypot(to->ns, ns);
-}
-
 struct together_error *together_errors(const struct runs *runs)
 {
 	struct together_error *errors =
@@ -109,32 +91,40 @@ struct together_error *together_errors(const struct runs *runs)
 		const struct run *run = &runs->list[i];
 		bool sampled = summary_time_is_sampled(run->summary);
 
-		for (size_t k = 0; k < run->summary->function_count; k++)
-			add_error(&errors[run->summary_ids[k]],
-				  &run->summary->functions[k], sampled);
+		for (size_t k = 0; k < run->summary->function_count; k++) {
+			struct together_error *to =
+				&errors[run->summary_ids[k]];
+			double ns = (double)run->summary->functions[k]
+					    .self_error_ns;
+
+			if (sampled &&
+			    !run->summary->functions[k].self_samples) {
+				if (!to->samples)
+					to->ns = MAX(to->ns, ns);
+			} else {
+				if (sampled && !to->samples)
+					to->ns = 0;
+				to->samples +=
+					run->summary->functions[k].self_samples;
+				to->ns = hypot(to->ns, ns);
+			}
+		}
 	}
 	return errors;
 }
 
-static bool have_ranks(const struct runs *runs)
+const char *together_name(const struct runs *runs, size_t run, char text[32])
 {
 	for (size_t i = 0; i < runs->count; i++) {
 		const struct summary *one = runs->list[i].summary;
 
 		if (one->first_rank < 0 || one->first_rank != one->last_rank)
-			return false;
+			return runs->list[run].dir;
 		for (size_t k = 0; k < i; k++)
 			if (runs->list[k].summary->first_rank ==
 			    one->first_rank)
-				return false;
+				return runs->list[run].dir;
 	}
-	return true;
-}
-
-const char *together_name(const struct runs *runs, size_t run, char text[32])
-{
-	if (!have_ranks(runs))
-		return runs->list[run].dir;
 	snprintf(text, 32, "rank %" PRId64,
 		 runs->list[run].summary->first_rank);
 	return text;
@@ -275,20 +265,6 @@ static struct sum_table choose_sum_columns(const struct runs *runs,
 	return out;
 }
 
-/* The self time @ns, or with @is_error how far it may be off. Without samples a
- * time of 0 is shown as its bound, and the error is blank. */
-static void format_self(double ns, const struct together_error *error,
-			bool is_error, char text[ROW_VALUE_TEXT])
-{
-	text[0] = '\0';
-	if (!is_error && error && !error->samples && ns <= 0)
-		size_format_ns_within(0, (uint64_t)error->ns, text);
-	else if (!is_error)
-		size_format_ns((uint64_t)ns, text);
-	else if (error && error->samples)
-		size_format_ns((uint64_t)error->ns, text);
-}
-
 /* The values of a function, or of a recording, for the columns of @table.
  * @error: NULL if times are from calls. */
 static void format_sums(const struct runs *runs, const struct sum_table *table,
@@ -306,9 +282,22 @@ static void format_sums(const struct runs *runs, const struct sum_table *table,
 		if (what == PERCENT)
 			snprintf(text[i], ROW_VALUE_TEXT, "%.1f",
 				 100 * values[i] / all);
-		else if (what == SELF || what == ERROR)
-			format_self(values[i], error, what == ERROR, text[i]);
-		else
+		else if (what == SELF || what == ERROR) {
+			bool is_error = what == ERROR;
+
+			/* The self time @ns, or with @is_error how far it
+			 * may be off. Without samples a time of 0 is shown
+			 * as its bound, and the error is blank. */
+			text[i][0] = '\0';
+			if (!is_error && error && !error->samples &&
+			    values[i] <= 0)
+				size_format_ns_within(0, (uint64_t)error->ns,
+						      text[i]);
+			else if (!is_error)
+				size_format_ns((uint64_t)values[i], text[i]);
+			else if (error && error->samples)
+				size_format_ns((uint64_t)error->ns, text[i]);
+		} else
 			row_value(&runs->metric[table->metric[i]], values[i],
 				  false, text[i]);
 	}
@@ -347,52 +336,6 @@ static int print_sum_table(const struct runs *runs,
 	return err;
 }
 
-static int print_recordings(const struct runs *runs, FILE *out)
-{
-	struct sum_table sums = choose_sum_columns(runs, false);
-	struct terminal terminal = terminal_of(out);
-	char(*names)[NUMBER_TEXT] = calloc(runs->count, sizeof(*names));
-	struct table table;
-	int err = -ENOMEM;
-
-	table_init(&table, sums.columns, sums.count, "recording");
-	table.full_names = true;
-	for (size_t i = 0; names && i < runs->count; i++) {
-		char text[SUM_COLUMNS][ROW_VALUE_TEXT];
-		const char *cells[SUM_COLUMNS];
-		double values[SUM_COLUMNS];
-
-		for (size_t k = 0; k < sums.count; k++)
-			values[k] = (double)runs->sum[sums.metric[k]][i];
-		format_sums(runs, &sums, values, NULL, text, cells);
-		table_add(&table, cells, together_name(runs, i, names[i]),
-			  NULL);
-	}
-	if (names)
-		err = table_print(&table, &terminal, out);
-	table_release(&table);
-	free(names);
-	return err;
-}
-
-static void add_spread(const struct runs *runs, size_t row, uint32_t metric,
-		       double *scratch, struct table *to)
-{
-	const struct together one = together_row(runs, row, metric, scratch);
-	const double values[] = { one.min, one.median, one.max };
-	char text[ARRAY_SIZE(values)][ROW_VALUE_TEXT], share[NUMBER_TEXT];
-	char name[NUMBER_TEXT];
-	const char *cells[ARRAY_SIZE(values) + 2];
-
-	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
-		cells[i] = row_value(&runs->metric[metric], values[i], false,
-				     text[i]);
-	snprintf(share, sizeof(share), "%.2f", one.imbalance);
-	cells[3] = share;
-	cells[4] = one.sum > 0 ? together_name(runs, one.most, name) : "";
-	row_add(runs, row, cells, to);
-}
-
 /* How the value that rows are sorted by spreads; of names, self time. */
 static int print_spreads(const struct runs *runs,
 			 const struct together_options *options,
@@ -414,8 +357,24 @@ static int print_spreads(const struct runs *runs,
 	fprintf(out, "\n  %s, by recording\n\n", runs->metric[metric].title);
 	table_init(&table, columns, ARRAY_SIZE(columns), "function");
 	table.full_names = options->full_names;
-	for (size_t i = 0; scratch && i < count; i++)
-		add_spread(runs, rows[i], metric, scratch, &table);
+	for (size_t i = 0; scratch && i < count; i++) {
+		const struct together one =
+			together_row(runs, rows[i], metric, scratch);
+		const double values[] = { one.min, one.median, one.max };
+		char text[ARRAY_SIZE(values)][ROW_VALUE_TEXT],
+			share[NUMBER_TEXT];
+		char name[NUMBER_TEXT];
+		const char *cells[ARRAY_SIZE(values) + 2];
+
+		for (size_t j = 0; j < ARRAY_SIZE(values); j++)
+			cells[j] = row_value(&runs->metric[metric], values[j],
+					     false, text[j]);
+		snprintf(share, sizeof(share), "%.2f", one.imbalance);
+		cells[3] = share;
+		cells[4] =
+			one.sum > 0 ? together_name(runs, one.most, name) : "";
+		row_add(runs, rows[i], cells, &table);
+	}
 	if (!err)
 		err = scratch ? table_print(&table, &terminal, out) : -ENOMEM;
 	table_release(&table);
@@ -467,8 +426,32 @@ int together_print(const struct runs *runs,
 		return -EINVAL;
 	shown = options->limit ? MIN(options->limit, count) : count;
 	print_head(runs, out);
-	if (options->by_recording)
-		err = print_recordings(runs, out);
+	if (options->by_recording) {
+		struct sum_table sums = choose_sum_columns(runs, false);
+		struct terminal terminal = terminal_of(out);
+		char(*names)[NUMBER_TEXT] = calloc(runs->count, sizeof(*names));
+		struct table table;
+
+		err = -ENOMEM;
+		table_init(&table, sums.columns, sums.count, "recording");
+		table.full_names = true;
+		for (size_t i = 0; names && i < runs->count; i++) {
+			char text[SUM_COLUMNS][ROW_VALUE_TEXT];
+			const char *cells[SUM_COLUMNS];
+			double values[SUM_COLUMNS];
+
+			for (size_t k = 0; k < sums.count; k++)
+				values[k] =
+					(double)runs->sum[sums.metric[k]][i];
+			format_sums(runs, &sums, values, NULL, text, cells);
+			table_add(&table, cells,
+				  together_name(runs, i, names[i]), NULL);
+		}
+		if (names)
+			err = table_print(&table, &terminal, out);
+		table_release(&table);
+		free(names);
+	}
 	if (!err)
 		err = (options->by_recording ? print_spreads : print_sum_table)(
 			runs, options, rows, shown, out);
