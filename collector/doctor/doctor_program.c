@@ -64,26 +64,6 @@ static int compare_verdicts(const void *left, const void *right)
 	return (a->functions < b->functions) - (a->functions > b->functions);
 }
 
-static void count_verdicts(struct findings *findings)
-{
-	const struct code_plan *plan = findings->plan;
-
-	for (int i = 0; i < CODE_REFUSALS; i++)
-		findings->verdict[i].refused = (enum code_refusal)i;
-	for (size_t i = 0; i < plan->function_count; i++) {
-		const struct code_function *function = &plan->functions[i];
-		struct verdict *verdict = &findings->verdict[function->refused];
-
-		verdict->functions++;
-		if (function->refused && verdict->examples < EXAMPLES &&
-		    name_at(findings, function->address))
-			verdict->example[verdict->examples++] =
-				function->address;
-	}
-	qsort(findings->verdict + 1, CODE_REFUSALS - 1,
-	      sizeof(findings->verdict[0]), compare_verdicts);
-}
-
 /* --- printing ------------------------------------------------------------- */
 
 /* Prints the names of the examples in parentheses, if there are any. */
@@ -210,7 +190,24 @@ int doctor_look_at_program(const char *path, bool json, FILE *out)
 	if (err || !findings.plan) {
 		log_err("'%s': %s", path, fd < 0 ? strerror(-err) : why);
 	} else {
-		count_verdicts(&findings);
+		const struct code_plan *plan = findings.plan;
+
+		for (int i = 0; i < CODE_REFUSALS; i++)
+			findings.verdict[i].refused = (enum code_refusal)i;
+		for (size_t i = 0; i < plan->function_count; i++) {
+			const struct code_function *function =
+				&plan->functions[i];
+			struct verdict *verdict =
+				&findings.verdict[function->refused];
+
+			verdict->functions++;
+			if (function->refused && verdict->examples < EXAMPLES &&
+			    name_at(&findings, function->address))
+				verdict->example[verdict->examples++] =
+					function->address;
+		}
+		qsort(findings.verdict + 1, CODE_REFUSALS - 1,
+		      sizeof(findings.verdict[0]), compare_verdicts);
 		if (json)
 			err = print_program_json(&findings, out);
 		else

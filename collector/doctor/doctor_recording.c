@@ -26,27 +26,12 @@ static void judge_sum(struct doctor_findings *findings, const char *subject,
 		   "the summary has on-CPU time that was not there");
 }
 
-static void judge_walls(struct doctor_findings *findings,
-			const struct summary_times *times)
-{
-	struct doctor_finding *finding = doctor_add(findings, "states");
-
-	doctor_say(finding->found,
-		   "%" PRIu64 " of %" PRIu64
-		   " threads have more or less time in all states than they "
-		   "were there",
-		   times->odd_threads, times->threads);
-	if (!times->odd_threads)
-		return;
-	doctor_judge(finding, DOCTOR_BAD);
-	doctor_say(finding->effect, "the first is thread %d", times->odd_tid);
-}
-
 int doctor_look_at_recording(const char *dir, struct doctor_findings *findings)
 {
 	struct summary_times times;
 	struct summary *summary;
 	int err = summary_read(dir, &summary);
+	struct doctor_finding *finding;
 
 	if (err)
 		return err;
@@ -61,6 +46,16 @@ int doctor_look_at_recording(const char *dir, struct doctor_findings *findings)
 	judge_sum(findings, "silent", "threads without records",
 		  times.sums.silent_ns, "CPU time of all processes, if known",
 		  times.sums.cpu_ns, times.surplus.silent_ns);
-	judge_walls(findings, &times);
+	finding = doctor_add(findings, "states");
+	doctor_say(finding->found,
+		   "%" PRIu64 " of %" PRIu64
+		   " threads have more or less time in all states than they "
+		   "were there",
+		   times.odd_threads, times.threads);
+	if (times.odd_threads) {
+		doctor_judge(finding, DOCTOR_BAD);
+		doctor_say(finding->effect, "the first is thread %d",
+			   times.odd_tid);
+	}
 	return 0;
 }

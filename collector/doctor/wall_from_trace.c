@@ -26,27 +26,6 @@ struct stack {
 	size_t depth, room;
 };
 
-static void put_wall_functions(const struct trace_sums *sums,
-			       struct out_pprof *out)
-{
-	for (uint32_t i = 0; i < sums->function_count; i++) {
-		uint64_t id = (uint64_t)sums->functions[i].name + 1;
-		const struct out_function function = {
-			.id = id,
-			.name = trace_reader_text(sums->reader,
-						  sums->functions[i].name),
-			.file = "",
-		};
-		const struct out_line line = { .function = id };
-		const struct out_location location = { .id = id,
-						       .lines = &line,
-						       .line_count = 1 };
-
-		out_pprof_function(out, &function);
-		out_pprof_location(out, &location);
-	}
-}
-
 /* Sets @stack to the locations of @node, innermost first. Returns 0 or
  * -ENOMEM. */
 static int find_wall_stack(const struct trace_sums *sums,
@@ -97,23 +76,6 @@ static int put_wall_samples(const struct trace_sums *sums,
 	return err;
 }
 
-static void make_wall_comments(const struct trace_sums *sums,
-			       struct comments *comments)
-{
-	comments_add(comments, "perfrec %s", PERFREC_VERSION);
-	comments_add(comments, "# made from the trace, because the collector "
-			       "was killed before it wrote this profile");
-	comments_add_count(comments,
-			   "# {span was lost: its call is|spans were lost: "
-			   "their calls are} not in this profile, {its time is "
-			   "its caller's|their time is their callers'}",
-			   sums->lost);
-	if (trace_reader_min_duration(sums->reader))
-		comments_add(comments,
-			     "# calls shorter than --min-duration are not in "
-			     "this profile, their time is their callers'");
-}
-
 int wall_from_trace(const struct trace_sums *sums, int dir_fd)
 {
 	const struct out_head head = { .types = types,
@@ -130,9 +92,35 @@ int wall_from_trace(const struct trace_sums *sums, int dir_fd)
 
 	if (err)
 		return err;
-	put_wall_functions(sums, out);
+	for (uint32_t i = 0; i < sums->function_count; i++) {
+		uint64_t id = (uint64_t)sums->functions[i].name + 1;
+		const struct out_function function = {
+			.id = id,
+			.name = trace_reader_text(sums->reader,
+						  sums->functions[i].name),
+			.file = "",
+		};
+		const struct out_line line = { .function = id };
+		const struct out_location location = { .id = id,
+						       .lines = &line,
+						       .line_count = 1 };
+
+		out_pprof_function(out, &function);
+		out_pprof_location(out, &location);
+	}
 	err = put_wall_samples(sums, out);
-	make_wall_comments(sums, &comments);
+	comments_add(&comments, "perfrec %s", PERFREC_VERSION);
+	comments_add(&comments, "# made from the trace, because the collector "
+				"was killed before it wrote this profile");
+	comments_add_count(&comments,
+			   "# {span was lost: its call is|spans were lost: "
+			   "their calls are} not in this profile, {its time is "
+			   "its caller's|their time is their callers'}",
+			   sums->lost);
+	if (trace_reader_min_duration(sums->reader))
+		comments_add(&comments,
+			     "# calls shorter than --min-duration are not in "
+			     "this profile, their time is their callers'");
 	end.comments = (const char *const *)comments.text;
 	end.comment_count = comments.count;
 	err = out_pprof_close(&out, err, &end);
