@@ -29,24 +29,6 @@ static const struct unit {
 	{ "M", EXPRESSION_BYTES, 1 << 20 }, { "G", EXPRESSION_BYTES, 1 << 30 },
 };
 
-static int read_number_unit(const char *text, size_t at, double *number,
-			    enum expression_unit *unit,
-			    struct expression_error *error)
-{
-	size_t end = expression_trim(text, at, strlen(text));
-
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
-		if (strlen(units[i].name) != end - at ||
-		    strncmp(units[i].name, text + at, end - at) != 0)
-			continue;
-		*unit = units[i].unit;
-		*number *= units[i].factor;
-		return 0;
-	}
-	return expression_fail(
-		error, at, "choose %, ns, us, ms, s, B, K, M or G, or no unit");
-}
-
 /* Digits, with a point among them or without. Locales do not matter. Returns
  * how many characters it took; 0: it is no number. */
 static size_t read_expression_number(const char *text, double *out)
@@ -77,33 +59,23 @@ int expression_number(const char *text, size_t at, double *number,
 		      struct expression_error *error)
 {
 	size_t length = read_expression_number(text + at, number);
+	size_t end;
 
 	if (!length)
 		return expression_fail(error, at,
 				       "give a number of up to 18 digits");
 	at = expression_skip(text, at + length);
-	return read_number_unit(text, at, number, unit, error);
-}
-
-static int read_bound(const char *text, size_t at, struct expression *out,
-		      struct expression_error *error)
-{
-	size_t start;
-	int err;
-
-	at = expression_skip(text, at);
-	out->growth = text[at] == '+';
-	if (out->growth)
-		at = expression_skip(text, at + 1);
-	start = at;
-	err = expression_number(text, at, &out->number, &out->unit, error);
-	if (err)
-		return err;
-	if (out->unit == EXPRESSION_PERCENT && !out->growth)
-		return expression_fail(
-			error, start,
-			"percent are of growth: put + before the number");
-	return 0;
+	end = expression_trim(text, at, strlen(text));
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+		if (strlen(units[i].name) != end - at ||
+		    strncmp(units[i].name, text + at, end - at) != 0)
+			continue;
+		*unit = units[i].unit;
+		*number *= units[i].factor;
+		return 0;
+	}
+	return expression_fail(
+		error, at, "choose %, ns, us, ms, s, B, K, M or G, or no unit");
 }
 
 static int read_glob(const char *text, size_t at, size_t end,
@@ -164,6 +136,8 @@ int expression_parse(const char *text, bool bare, struct expression *out,
 {
 	const char *greater = strrchr(text, '>');
 	int err;
+	size_t at;
+	size_t start;
 
 	*out = (struct expression){ .text = text };
 	if (!greater)
@@ -173,7 +147,20 @@ int expression_parse(const char *text, bool bare, struct expression *out,
 	err = read_subject(text, (size_t)(greater - text), bare, out, error);
 	if (err)
 		return err;
-	return read_bound(text, (size_t)(greater - text) + 1, out, error);
+	at = (size_t)(greater - text) + 1;
+	at = expression_skip(text, at);
+	out->growth = text[at] == '+';
+	if (out->growth)
+		at = expression_skip(text, at + 1);
+	start = at;
+	err = expression_number(text, at, &out->number, &out->unit, error);
+	if (err)
+		return err;
+	if (out->unit == EXPRESSION_PERCENT && !out->growth)
+		return expression_fail(
+			error, start,
+			"percent are of growth: put + before the number");
+	return 0;
 }
 
 void expression_complain(const char *name, const char *text,

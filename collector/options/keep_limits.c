@@ -42,27 +42,20 @@ static bool parse_limit(char *text, struct keep_limit *limit)
 	return true;
 }
 
-static bool parse_item(const char *text, size_t length,
-		       struct keep_limits *limits)
-{
-	char item[ITEM_BYTES];
-	bool each;
-
-	if (length >= sizeof(item))
-		return false;
-	memcpy(item, text, length);
-	item[length] = '\0';
-	each = !strncmp(item, EACH, strlen(EACH));
-	return each ? parse_limit(item + strlen(EACH), &limits->each)
-		    : parse_limit(item, &limits->all);
-}
-
 bool keep_limits_parse(const char *text, struct keep_limits *limits)
 {
 	for (;;) {
 		size_t length = strcspn(text, ",");
+		char item[ITEM_BYTES];
+		bool each;
 
-		if (!parse_item(text, length, limits))
+		if (length >= sizeof(item))
+			return false;
+		memcpy(item, text, length);
+		item[length] = '\0';
+		each = !strncmp(item, EACH, strlen(EACH));
+		if (!(each ? parse_limit(item + strlen(EACH), &limits->each)
+			   : parse_limit(item, &limits->all)))
 			return false;
 		if (!text[length])
 			return true;

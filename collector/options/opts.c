@@ -119,32 +119,6 @@ static size_t find_names(enum opts_command command, const char *word,
 	return count;
 }
 
-static int say_unknown_name(const struct opts_line *line, const char *word)
-{
-	size_t length = strcspn(word, "=");
-	const char *names[OPT_COUNT], *meant;
-	size_t count = find_names(line->command, word, length, names);
-	char list[OPTS_TEXT_BYTES];
-
-	if (count) {
-		log_err("option '%.200s' is ambiguous: choose %s; see %s "
-			"--help",
-			word, opts_list(names, count, list, sizeof(list)),
-			line->title);
-		return OPTS_WRONG;
-	}
-	count = find_names(line->command, "", 0, names);
-	meant = spelling_nearest(word, length, names, count);
-	if (meant)
-		log_err("unknown option '%.200s' (did you mean '%s'?); see %s "
-			"--help",
-			word, meant, line->title);
-	else
-		log_err("unknown option '%.200s'; see %s --help", word,
-			line->title);
-	return OPTS_WRONG;
-}
-
 /* getopt_long() has returned @c, ':' or '?'. It has put the option into optopt,
  * or 0 for an unknown long name. */
 static int say_wrong(const struct opts_line *line, int c)
@@ -153,8 +127,31 @@ static int say_wrong(const struct opts_line *line, int c)
 	struct opts_value value;
 	char want[OPTS_TEXT_BYTES];
 
-	if (c == '?' && !optopt)
-		return say_unknown_name(line, word);
+	if (c == '?' && !optopt) {
+		size_t length = strcspn(word, "=");
+		const char *names[OPT_COUNT], *meant;
+		size_t count = find_names(line->command, word, length, names);
+		char list[OPTS_TEXT_BYTES];
+
+		if (count) {
+			log_err("option '%.200s' is ambiguous: choose %s; see "
+				"%s --help",
+				word,
+				opts_list(names, count, list, sizeof(list)),
+				line->title);
+			return OPTS_WRONG;
+		}
+		count = find_names(line->command, "", 0, names);
+		meant = spelling_nearest(word, length, names, count);
+		if (meant)
+			log_err("unknown option '%.200s' (did you mean '%s'?); "
+				"see %s --help",
+				word, meant, line->title);
+		else
+			log_err("unknown option '%.200s'; see %s --help", word,
+				line->title);
+		return OPTS_WRONG;
+	}
 	if (c == '?' && optopt < LONG_BASE) {
 		const char *stray = opts_commands[line->command].stray;
 		char letter = (char)optopt;

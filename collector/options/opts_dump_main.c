@@ -50,16 +50,6 @@ static const char *complete_name(const struct opts_row *row)
 	}
 }
 
-/* Prints @help up to its details. */
-static void print_brief(const char *help)
-{
-	size_t length = strcspn(help, ":;(.");
-
-	while (length && help[length - 1] == ' ')
-		length--;
-	printf("%.*s\n", (int)length, help);
-}
-
 static const char *or_empty(const char *text)
 {
 	return text ? text : "";
@@ -71,6 +61,7 @@ static void print_option(enum opts_command command, enum opts_id id)
 	const char *usual =
 		row->usually ? row->usually : opts_usual(command, id);
 	char range[64];
+	size_t length;
 
 	printf("option\t%s\t%s\t%s\t%s\t%s\t", opts_commands[command].title,
 	       or_empty(row->letter), or_empty(row->name),
@@ -85,33 +76,33 @@ static void print_option(enum opts_command command, enum opts_id id)
 	printf("\t%s\t%s\t%s\t%s\t", opts_value_range(id, range, sizeof(range)),
 	       or_empty(usual), or_empty(row->usual_bytes),
 	       row->repeated ? "repeated" : "");
-	print_brief(row->help);
-}
-
-static void print_command(enum opts_command command)
-{
-	static const char *const operands[] = {
-		[OPTS_NONE] = "none",
-		[OPTS_COMMANDS] = "commands",
-		[OPTS_WORDS] = "words",
-		[OPTS_TARGET] = "target",
-		[OPTS_DIRECTORY] = "directory",
-		[OPTS_RECORDING] = "recording",
-		[OPTS_RECORDINGS] = "recordings",
-		[OPTS_FUNCTION] = "function",
-		[OPTS_PROGRAM] = "program",
-	};
-	const struct opts_command_row *row = &opts_commands[command];
-
-	printf("command\t%s\t%s\t", row->title, operands[row->operands]);
-	print_choices(row->choices);
-	printf("\t%s\n", or_empty(row->brief));
+	length = strcspn(row->help, ":;(.");
+	while (length && row->help[length - 1] == ' ')
+		length--;
+	printf("%.*s\n", (int)length, row->help);
 }
 
 int main(void)
 {
 	for (int command = 0; command < CMD_COUNT; command++) {
-		print_command((enum opts_command)command);
+		static const char *const operands[] = {
+			[OPTS_NONE] = "none",
+			[OPTS_COMMANDS] = "commands",
+			[OPTS_WORDS] = "words",
+			[OPTS_TARGET] = "target",
+			[OPTS_DIRECTORY] = "directory",
+			[OPTS_RECORDING] = "recording",
+			[OPTS_RECORDINGS] = "recordings",
+			[OPTS_FUNCTION] = "function",
+			[OPTS_PROGRAM] = "program",
+		};
+		const struct opts_command_row *row =
+			&opts_commands[((enum opts_command)command)];
+
+		printf("command\t%s\t%s\t", row->title,
+		       operands[row->operands]);
+		print_choices(row->choices);
+		printf("\t%s\n", or_empty(row->brief));
 		for (size_t id = 0; id < OPT_COUNT; id++)
 			if (opts_has((enum opts_command)command, id))
 				print_option((enum opts_command)command,

@@ -106,31 +106,25 @@ static int add_variable(struct push_options *options, const char *variable,
 	return add_url(options, variable, url);
 }
 
-/* @next: the word after --push, which has no "://"; or NULL. */
-static int refuse_next(const char *next)
-{
-	bool shown = next && next[0] && next[0] != '-' && !has_user(next);
-
-	log_err("--push%s%.200s%s: give a URL, such as "
-		"--push=pyroscope+http://localhost:4040, or set "
-		"PYROSCOPE_SERVER_ADDRESS or OTEL_EXPORTER_OTLP_ENDPOINT",
-		shown ? " '" : "", shown ? next : "", shown ? "'" : "");
-	return OPTS_WRONG;
-}
-
 /* Adds the servers that the environment names. @next: as refuse_next(). */
 static int add_variables(struct push_options *options, const char *next)
 {
 	size_t before = options->url_count;
 	int result =
 		add_variable(options, "PYROSCOPE_SERVER_ADDRESS", "pyroscope+");
+	bool shown;
 
 	if (result == OPTS_GO_ON)
 		result = add_variable(options, "OTEL_EXPORTER_OTLP_ENDPOINT",
 				      "otlp+");
 	if (result != OPTS_GO_ON || options->url_count > before)
 		return result;
-	return refuse_next(next);
+	shown = next && next[0] && next[0] != '-' && !has_user(next);
+	log_err("--push%s%.200s%s: give a URL, such as "
+		"--push=pyroscope+http://localhost:4040, or set "
+		"PYROSCOPE_SERVER_ADDRESS or OTEL_EXPORTER_OTLP_ENDPOINT",
+		shown ? " '" : "", shown ? next : "", shown ? "'" : "");
+	return OPTS_WRONG;
 }
 
 int push_options_take(struct push_options *options,
@@ -206,14 +200,27 @@ char **push_options_command(const struct push_options *options,
 	return (char **)(uintptr_t)argv;
 }
 
-/* Starts perfrec-push to check the settings. */
-static int ask_program(const struct push_options *options)
+int push_options_check(const struct push_options *options)
 {
+	bool has_otlp = false;
 	const int fds[] = { -1, -1, STDERR_FILENO };
 	char path[PATH_MAX], **argv;
-	int status = 0, err;
+	int status, err;
 	pid_t pid;
 
+	if (!options->url_count && !options->first)
+		return OPTS_GO_ON;
+	if (!options->url_count) {
+		log_err("%s: only with --push", options->first);
+		return OPTS_WRONG;
+	}
+	for (size_t i = 0; i < options->url_count; i++)
+		has_otlp |= !strncmp(options->urls[i], "otlp+", 5);
+	if (options->otlp_version && !has_otlp) {
+		log_err("--otlp-version: only with --push=otlp+http://...");
+		return OPTS_WRONG;
+	}
+	status = 0;
 	if (push_options_find(path))
 		return OPTS_FAILED;
 	argv = push_options_command(options, path, NULL);
@@ -236,23 +243,4 @@ static int ask_program(const struct push_options *options)
 			WIFSIGNALED(status) ? WTERMSIG(status)
 					    : WEXITSTATUS(status));
 	return OPTS_FAILED;
-}
-
-int push_options_check(const struct push_options *options)
-{
-	bool has_otlp = false;
-
-	if (!options->url_count && !options->first)
-		return OPTS_GO_ON;
-	if (!options->url_count) {
-		log_err("%s: only with --push", options->first);
-		return OPTS_WRONG;
-	}
-	for (size_t i = 0; i < options->url_count; i++)
-		has_otlp |= !strncmp(options->urls[i], "otlp+", 5);
-	if (options->otlp_version && !has_otlp) {
-		log_err("--otlp-version: only with --push=otlp+http://...");
-		return OPTS_WRONG;
-	}
-	return ask_program(options);
 }

@@ -64,36 +64,6 @@ static size_t factor_end(const char *text, size_t at)
 	return end + 1;
 }
 
-static int read_times(const char *text, size_t at, struct trigger *out,
-		      struct expression_error *error)
-{
-	size_t end = factor_end(text, at);
-	enum expression_unit unit;
-	char number[32];
-	size_t digits;
-
-	out->kind = TRIGGER_P99;
-	out->times = 1;
-	if (!end)
-		return 0;
-	digits = strspn(text + at, "0123456789.");
-	if (digits >= sizeof(number))
-		return expression_fail(error, at, "the factor is too long");
-	memcpy(number, text + at, digits);
-	number[digits] = '\0';
-	if (expression_number(number, 0, &out->times, &unit, error))
-		return expression_fail(error, at,
-				       "give a factor, such as 5 or 1.5");
-	if (out->times < 1 || out->times > TRIGGER_TIMES_MAX)
-		return expression_fail(error, at,
-				       "give a factor from 1 to 1000000");
-	end = expression_skip(text, end);
-	if (!is_p99(text, end))
-		return expression_fail(error, end,
-				       "give p99, as in FUNC > 5 x p99");
-	return 0;
-}
-
 /* Parses text[at..), the bound of the duration of calls. */
 static int read_trigger_bound(const char *text,
 			      const struct comparison *comparison,
@@ -105,8 +75,34 @@ static int read_trigger_bound(const char *text,
 	int err;
 
 	if (is_p99(text, at) || factor_end(text, at)) {
+		size_t end;
+		enum expression_unit unit;
+		char number[32];
+		size_t digits;
+
 		out->equal = comparison->equal;
-		return read_times(text, at, out, error);
+		end = factor_end(text, at);
+		out->kind = TRIGGER_P99;
+		out->times = 1;
+		if (!end)
+			return 0;
+		digits = strspn(text + at, "0123456789.");
+		if (digits >= sizeof(number))
+			return expression_fail(error, at,
+					       "the factor is too long");
+		memcpy(number, text + at, digits);
+		number[digits] = '\0';
+		if (expression_number(number, 0, &out->times, &unit, error))
+			return expression_fail(
+				error, at, "give a factor, such as 5 or 1.5");
+		if (out->times < 1 || out->times > TRIGGER_TIMES_MAX)
+			return expression_fail(
+				error, at, "give a factor from 1 to 1000000");
+		end = expression_skip(text, end);
+		if (!is_p99(text, end))
+			return expression_fail(
+				error, end, "give p99, as in FUNC > 5 x p99");
+		return 0;
 	}
 	if (!(text[at] >= '0' && text[at] <= '9'))
 		return expression_fail(error, at,
