@@ -405,7 +405,7 @@ $(O)/tests/%.o: tests/%.c $(PROTO:%=%.h)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CPPFLAGS) $(CFLAGS) $(SANFLAGS) $(PKG_CFLAGS) -c -o $@ $<
 link_collector = $(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ \
-	  $(filter %.o %.a,$^)
+	  $(filter %.o,$^) $(filter %.a,$^)
 # The order matters: some folders use names of earlier folders. The product can be
 # built without the folders of tests.
 include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim attacks e2e fuzz \

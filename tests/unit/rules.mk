@@ -2,7 +2,8 @@
 # for several tests would link faster, but 13 of them have a malloc(), close() or the like
 # of their own, which the others must not get.
 
-UNIT	= $(patsubst tests/unit/%.c,$(O)/tests/unit/%,$(wildcard tests/unit/test_*.c))
+UNIT_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard tests/unit/*/test_*.c))
+UNIT	= $(patsubst %.o,$(O)/tests/unit/%,$(notdir $(UNIT_OBJ)))
 
 .PHONY: check-unit unit-tests
 unit-tests: all $(UNIT) $(TOOLS) $(O)/tests/unit/perfrec-reader
@@ -15,21 +16,23 @@ $(O)/tests/unit/perfrec-reader $(O)/tests/fuzz/perfrec-reader \
 	$(Q)mkdir -p $(@D)
 	$(Q)ln -sf ../../perfrec-reader $@
 
-$(UNIT): %: %.o $(O)/libcollector.a | $(O)/tests/unit/perfrec-reader
+$(foreach object,$(UNIT_OBJ),$(eval \
+	  $(O)/tests/unit/$(basename $(notdir $(object))): $(object)))
+$(UNIT): $(O)/libcollector.a | $(O)/tests/unit/perfrec-reader
 	$(say) LD $@
 	$(link_collector) $(CHECK_LIBS) $(PKG_LIBS)
 
 # These two run the checker of traces.
-CHECKER_TESTS = $(O)/tests/unit/test_trace_check $(O)/tests/unit/test_notes
-$(CHECKER_TESTS): $(O)/tests/tools/trace_check
-$(CHECKER_TESTS:%=%.o): CPPFLAGS += \
+CHECKER_TESTS = $(O)/tests/unit/tools/test_trace_check.o $(O)/tests/unit/drain/test_notes.o
+unit-tests: $(O)/tests/tools/trace_check
+$(CHECKER_TESTS): CPPFLAGS += \
 		-DTRACE_CHECK='"$(abspath $(O))/tests/tools/trace_check"'
 
 # Compiles programs of the source tree.
-$(O)/tests/unit/test_patch: $(wildcard tests/unit/victims/*) $(O)/entry.specs
-$(O)/tests/unit/test_patch.o: CPPFLAGS += -DSOURCES='"$(abspath .)"' \
+unit-tests: $(O)/entry.specs
+$(O)/tests/unit/code/test_patch.o: CPPFLAGS += -DSOURCES='"$(abspath .)"' \
 		-DENTRY_SPECS='"$(abspath $(O))/entry.specs"'
 
-$(O)/tests/unit/test_states.o: CPPFLAGS += -DSOURCES='"$(abspath .)"'
+$(O)/tests/unit/states/test_states.o: CPPFLAGS += -DSOURCES='"$(abspath .)"'
 
-$(UNIT) $(UNIT:%=%.o): Makefile tests/unit/rules.mk
+$(UNIT) $(UNIT_OBJ): Makefile tests/unit/rules.mk

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/replay/cct_flat.h"
 
-#include "replay_text.h"
+#include "tests/unit/replay_text.h"
 #include "tests/suite.h"
 
 static struct replay_text *g_text;

@@ -3,4 +3,4 @@
  * test_replay_lazy_compact - runs test_replay_lazy.c in the compact form.
  */
 #define REPLAY_TEXT_COMPACT
-#include "tests/unit/test_replay_lazy.c"
+#include "tests/unit/replay/test_replay_lazy.c"

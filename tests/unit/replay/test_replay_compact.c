@@ -5,4 +5,4 @@
  * slices of the packets before it.
  */
 #define REPLAY_TEXT_COMPACT
-#include "tests/unit/test_replay.c"
+#include "tests/unit/replay/test_replay.c"
