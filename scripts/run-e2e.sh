@@ -4,8 +4,8 @@
 # run-e2e.sh [-j N] [--short | TEST...] - run end-to-end tests (default: all), N at a
 # time, each in a fresh folder of its own. TEST is a theme (cpu), a test (cpu/engines),
 # or the path of a test (tests/e2e/cpu/engines.sh). Tests wait more than they
-# compute, so the default of N is one more than the number of CPUs. --short
-# omits tests with a line "# long: WHY".
+# compute, so the default of N is twice the number of CPUs. --short omits tests with
+# a line "# long: WHY".
 #
 # A test is a shell script. It fails by a non-zero status, skips by status 77
 # with the reason as its last line of output, and may run for 300 seconds unless
@@ -130,7 +130,7 @@ for tool in trace_check within; do
 		exit 2
 	}
 done
-jobs=$(($(nproc) + 1))
+jobs=$(($(nproc) * 2))
 if [ "${1:-}" = -j ]; then
 	jobs=$2
 	shift 2

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: runs each build system
 #
 # `perfrec cc` and `perfrec c++` as the compiler of build systems. Build systems
 # that are not installed are skipped.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: compiles with many command lines
 #
 # `perfrec cc` and `perfrec c++` add hooks to some files and leave others alone,
 # for gcc and clang, on every kind of command line of a build.

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # timeout: 300
+# long: builds with each compiler and option
 #
 # Entry builds where r11 has a value that is needed: before the thunks of
 # retpolines, in functions that keep all registers, and of calling conventions

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: builds and records the demo
 #
 # `make demo` shows the truth: threads wait for each other, and spend their CPU
 # time, as they do in the same program without hooks. It had 4 s of blocked time

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: writes the pages of several recordings
 #
 # The overview of the page says when calls were lost, when functions were muted,
 # and has the counters of the trace: no such stretch looks like an idle one.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: writes the pages of many ranges
 #
 # The page of a part of a recording: its figures equal those of perfrec report of
 # the same part, it says which part it is, and it shows no call outside. It

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: records each kind of call
 #
 # The recording cost includes every call that reached a hook: recorded, too deep
 # or excluded. Its share refers to the CPU time of the recorded programs.

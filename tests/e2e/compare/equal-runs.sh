@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: records many runs
 #
 # A round of make check-diff with one program: three recordings against three
 # equal ones have no change; one call, one block and 2 % more work are found.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: computes for seconds in many processes
 #
 # CPU time is counted once and completely: for threads and forked children that
 # share a CPU (the kernel swaps their perf events), for threads that are ended or

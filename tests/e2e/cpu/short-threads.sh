@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: starts a thread for each of many tasks
 #
 # A program starts a thread for each task, which takes a twentieth of a sampling
 # period of CPU time. The first thread works as much between the tasks. In the

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: samples calls for seconds
 #
 # A sample in a procedure linkage table has the name of the called function, and
 # "@plt". The stubs of hooks are perfrec's own: a tenth of the samples of this

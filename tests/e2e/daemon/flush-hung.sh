@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: waits for a disk that hangs
 #
 # The disk of one recording hangs: a flush of all recordings flushes the others,
 # and names the hung one after --timeout, with exit status 1. The flush of that

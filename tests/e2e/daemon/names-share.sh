@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: fills the memory for names
 #
 # The names of one program cost another program nothing. 256 MiB of names were the
 # limit of all programs in the life of a daemon; after that, annotations of all

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: starts many programs
 #
 # Many short programs, up to 50 at a time: nothing leaks, and every folder is
 # complete. `make check-soak` does this for ten minutes.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: reads each table back by a second reader
 #
 # perfrec export --to parquet: all tables, read by a strict reader of the tests'
 # own, say what perfrec dump, csv and folded stacks say. make check-viewers has

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: starts programs in many ways
 #
 # A program that started another one with an environment of its own (env -i,
 # clearenv(), an LD_PRELOAD for another library) lost it without a message. The

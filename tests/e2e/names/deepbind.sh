@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: compiles and records many programs
 #
 # Plugins that are opened with RTLD_DEEPBIND are bound to the C library's empty
 # hooks and to its malloc(). Their calls and allocations were missing without a

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: records under each restriction
 #
 # Functions are counted exactly, and all text is put back, as root and as nobody,
 # in a program that is not dumpable, under MDWE, under seccomp, in a user

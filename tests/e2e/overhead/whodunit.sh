@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: computes for seconds
 #
 # Four slow programs, within a budget of 5 %: a search that is quadratic, a tiny
 # function that is called 300 million times, a lock that is held over I/O, and a rare

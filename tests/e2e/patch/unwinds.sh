@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: compiles and records many programs
 #
 # Programs without hooks whose functions were moved throw, are cancelled, switch
 # contexts and print backtraces as without perfrec; also if they bring their own

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: plays each kind of broken server
 #
 # Servers that are away, slow, full, misled or broken. perfrec-push sends again
 # where the server may accept later, drops windows that it refuses for good,

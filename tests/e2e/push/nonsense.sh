@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: plays each wrong answer
 #
 # An answer with status 200 that no server of the protocol sends is no success: it
 # counts as nonsense, a line says so, and the windows are sent again. A real answer

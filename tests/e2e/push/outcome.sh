@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: sends to several servers
 #
 # The last line about each server: how many windows and profiles it has got, how
 # many it refused and why, and how many stay in the spool. push.json has the

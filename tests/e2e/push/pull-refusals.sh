@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: sends many wrong requests
 #
 # --listen: other paths, the figures of --metrics, and requests and options that are
 # refused.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: waits for profiles of many seconds
 #
 # --listen: profiles of the next N seconds (?seconds=N). Requests that wait for one
 # hold up no others.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: compares each window with the recording
 #
 # The windows of --push for perfrec-push: their sums equal the profiles of the
 # recording, stack by stack. The pusher is a script that sends nothing.

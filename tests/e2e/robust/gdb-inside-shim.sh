@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: steps through the shim in gdb
 #
 # gdb unwinds to the callers from each instruction of the shim: few of its
 # functions had unwind tables. gdb steps through the hooks and all wrappers of

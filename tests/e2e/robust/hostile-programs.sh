@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: plays each kind of hostile program
 #
 # Programs that lie, scribble, flood or say nothing, beside a good one: each causes
 # a clear line in the log, the good one is recorded to the last call, and the

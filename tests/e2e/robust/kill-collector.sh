@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: kills collectors at many moments
 #
 # The collector is killed, or stopped and continued, at random moments, also during
 # hello: the program runs on and ends as usual, and a continued collector completes

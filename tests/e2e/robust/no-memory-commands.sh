@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: lets many allocations fail in turn
 #
 # perfrec record -q and perfrec export run out of memory, for a moment or for good,
 # or cannot read the trace. They say when they fail, and when calls or times are

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: lets many allocations fail in turn
 #
 # An allocation of the collector fails, once, in one of its threads, or all fail
 # from some number on. The program does not notice, and the daemon ends on request.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: compiles every function of the C library
 #
 # A program that defines every function of the C library and of the dynamic linker,
 # except for those that it needs itself: the shim never calls any of them. A called

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: compiles and records many programs
 #
 # Programs and libraries that define functions which the shim interposes, and find
 # the next one by dlsym(RTLD_NEXT): the shim is the next, and must continue behind

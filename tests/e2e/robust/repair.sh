@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: repairs a trace that is cut at many bytes
 #
 # A recording without a summary: perfrec report makes one from the trace, with
 # the figures that the collector would have written; --repair writes it, once;

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: records many times
 #
 # The collector cannot read the code of an entry build, or has no memory for its
 # functions: the program runs as ever, lacks spans, and it is said why. (Nothing was

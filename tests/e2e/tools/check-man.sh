@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: checks man pages with each mistake
 #
 # scripts/check-man.sh finds no error in the man pages, and finds each error that
 # the test makes in a copy.

@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: compares many depths
 #
 # --depth N shows what a recording without it shows, cut at depth N: whatever
 # the compiler inlined, however control went.

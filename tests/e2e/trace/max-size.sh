@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: fills traces up to several limits
 #
 # A trace that stops at --max-size is as well formed as any: all slices that
 # were open there end there, losses up to there are in it, and it is not a

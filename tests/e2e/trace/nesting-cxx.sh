@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: compiles with both compilers, and calls deeply
 #
 # Exceptions leave no slice open and none in the wrong place, whether exit hooks
 # run while unwinding (g++) or not (clang++); nor do 100,000 calls deep.

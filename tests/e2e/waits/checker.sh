@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: alters each figure of a recording
 #
 # waits_check.py finds errors: each figure of a true recording, made larger or
 # smaller by a twentieth, or removed.

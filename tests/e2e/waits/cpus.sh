@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: computes for seconds in several threads
 #
 # Time of threads that need CPUs equals their own measurements: a known split
 # between functions, half of it in the kernel, alone, with sleeps, and beside

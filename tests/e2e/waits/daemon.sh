@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: computes for seconds in several processes
 #
 # A daemon with fifty programs at once: times equal their own measurements.
 . "$TOP/tests/e2e/lib.sh"

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: switches threads for seconds
 #
 # More than half a million switches a second, by two pairs of threads with a CPU
 # for each pair: none of them is lost, or it is said, and then the time that is
