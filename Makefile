@@ -408,8 +408,8 @@ link_collector = $(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ \
 	  $(filter %.o,$^) $(filter %.a,$^)
 # The order matters: some folders use names of earlier folders. The product can be
 # built without the folders of tests.
-include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim attacks e2e fuzz \
-	  stress torture real bench page viewers push) scripts/lint.mk scripts/sanitize.mk)
+include $(wildcard $(patsubst %,tests/%/rules.mk,tools progs unit shim attacks e2e torture fuzz \
+	  stress real bench page viewers push) scripts/lint.mk scripts/sanitize.mk)
 
 # Here, where the lists of the folders are known.
 check-programs: all unit-tests shim-tests e2e-programs fuzz-targets $(STRESS) $(BENCH) \

@@ -7,7 +7,9 @@
 # BUILD/corpus/TARGET for the next time; an input that fails is shown, and kept
 # in BUILD/found/TARGET.
 #
-# fuzz.sh BUILD --replay TARGET... - only run the inputs of tests/fuzz/corpus.
+# fuzz.sh BUILD --replay TARGET... - only run the inputs that are there: those of
+# tests/fuzz/corpus, and those that tests/fuzz/make-seeds.py has made in the folder
+# SEEDS.
 #
 # fuzz.sh BUILD --runs TARGET... - run these, and new inputs: 20,000 of them, or
 # four seconds. They are the same each time if the target is deterministic.
@@ -17,7 +19,15 @@ set -u
 
 build=$1 seconds=$2
 shift 2
-corpus=tests/fuzz/corpus
+corpus=tests/fuzz/corpus seeds=${SEEDS:-$build/tests/fuzz/seeds}
+
+# inputs TARGET: the folders with its inputs.
+inputs()
+{
+	for folder in "$corpus/$1" "$seeds/$1"; do
+		[ ! -d "$folder" ] || echo "$folder"
+	done
+}
 
 # show TARGET LOG STATUS: that it failed.
 show()
@@ -48,7 +58,7 @@ fuzz()
 	"$build/tests/tools/within" "$limit" "$build/tests/fuzz/fuzz_$target" "$@" \
 		-timeout=60 -rss_limit_mb=2048 -close_fd_mask=3 -max_len=65536 \
 		-artifact_prefix="$found/" -print_final_stats=1 \
-		"$kept" "$corpus/$target" >"$log" 2>&1 && status=0 || status=$?
+		"$kept" $(inputs "$target") >"$log" 2>&1 && status=0 || status=$?
 	if [ $status -eq 0 ]; then
 		sum_up "$target" "$log"
 	else
@@ -62,7 +72,8 @@ replay()
 {
 	found=$build/found/$1 log=$build/found/$1/log
 	mkdir -p "$found"
-	"$build/tests/tools/within" 300 "$build/tests/fuzz/fuzz_$1" "$corpus/$1" >"$log" 2>&1 &&
+	"$build/tests/tools/within" 300 "$build/tests/fuzz/fuzz_$1" $(inputs "$1") \
+		>"$log" 2>&1 &&
 		status=0 || status=$?
 	if [ $status -eq 0 ]; then
 		tail -n 1 "$log"

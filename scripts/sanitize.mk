@@ -17,9 +17,9 @@ TSAN_ENV = TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:history_size=7 \
 THREADED = $(shell for t in $(UNIT); do \
 	  nm -D --undefined-only $$t | grep -q pthread_create && echo $$t; done)
 .PHONY: check-asan check-tsan tsan-tests record-demo
-check-asan:
+check-asan: $(SEEDS)/made
 	$(Q)$(ASAN_ENV) $(MAKE) --no-print-directory O=$(O)/asan \
-		SAN=address,undefined check-unit check-fuzz record-demo
+		SAN=address,undefined SEEDS=$(SEEDS) check-unit check-fuzz record-demo
 check-tsan: tsan-tests
 	$(Q)$(TSAN_ENV) setarch -R $(MAKE) --no-print-directory O=$(O)/tsan \
 		SAN=thread UNIT='$(TSAN_UNIT)' check-unit check-stress record-demo

@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 #
-# make-seeds.py BUILD - makes the seeds of some targets in tests/fuzz/corpus again
-# after their format has changed. Inputs found by fuzzing have other names and stay.
+# make-seeds.py BUILD OUT - makes the folder OUT with inputs of targets: OUT/TARGET/NAME,
+# in the formats of this build. tests/fuzz/corpus has the inputs that no program makes:
+# found by fuzzing, or written by hand.
 #
-# Profiles and summaries come from a recording of tests/progs/demo, call frame
-# information from a file of tests/fuzz/corpus/unwind. "make e2e-programs" compiles
-# the recorded programs.
-import gzip, os, re, struct, subprocess, sys, tempfile
+# Traces, profiles and summaries come from recordings of test programs in BUILD, call
+# frame information from a file of tests/fuzz/corpus/unwind.
+import gzip, os, re, shutil, struct, subprocess, sys, tempfile
 
-build = os.path.abspath(sys.argv[1])
+build, seeds = map(os.path.abspath, sys.argv[1:])
 corpus = os.path.join(os.path.dirname(os.path.abspath(__file__)), 'corpus')
+shutil.rmtree(seeds, ignore_errors=True)
 
 
 def seed(target, name, data):
-    os.makedirs(os.path.join(corpus, target), exist_ok=True)
-    with open(os.path.join(corpus, target, name), 'wb') as out:
+    os.makedirs(os.path.join(seeds, target), exist_ok=True)
+    with open(os.path.join(seeds, target, name), 'wb') as out:
         out.write(data)
 
 
@@ -43,31 +44,39 @@ def recording():
 
 # Traces of some programs, and these with their indexes (index_input.h).
 def traces():
+    torture = build + '/tests/torture/everything'
     with tempfile.TemporaryDirectory() as folder:
-        def record(program, *arguments, options=()):
-            out = os.path.join(folder, program)
+        def record(name, *command, options=()):
+            out = os.path.join(folder, name)
             subprocess.run([build + '/perfrec', 'record', '-q', '--cpu=off',
-                            *options, '-o', out, '--',
-                            build + '/tests/progs/trace/' + program,
-                            *arguments],
-                           check=True, stdout=subprocess.DEVNULL, cwd=folder)
+                            *options, '-o', out, '--', *command],
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                           cwd=folder)
             with open(out + '/trace.pftrace', 'rb') as file:
                 trace = file.read()
             with open(out + '/trace.index', 'rb') as file:
                 index = file.read()
-            return trace, struct.pack('<H', len(trace)) + trace + items(index)
+            for target in 'trace', 'reindex':
+                seed(target, name + '.pftrace', trace)
+            pair = struct.pack('<H', len(trace)) + trace + items(index)
+            for target in 'beside', 'index':
+                seed(target, name, pair)
+            return trace
 
-        for program, *arguments in (['ranges', '3'],
-                                    ['counters', '4', '9', '2', 'calls']):
-            trace, pair = record(program, *arguments)
-            seed('keep', program + '.pftrace', trace)
-            seed('beside', program, pair)
+        program = build + '/tests/progs/trace/'
+        seed('keep', 'ranges.pftrace', record('ranges', program + 'ranges', '3'))
+        seed('keep', 'counters.pftrace',
+             record('counters', program + 'counters', '4', '9', '2', 'calls'))
+        record('threads', program + 'tsd')
+        record('blocked', program + 'switches')
+        packed = '--compress', '--alloc=off'
         # Several checkpoints need some 4,000 spans, so the trace is compressed.
-        trace, pair = record('flushed', '%s/perfrec ctl -o %s/flushed flush' %
-                             (build, folder),
-                             options=('--compress', '--alloc=off'))
-        seed('beside', 'checkpoints', pair)
-        seed('index', 'checkpoints', pair)
+        record('checkpoints', program + 'flushed', '%s/perfrec ctl -o %s/checkpoints '
+               'flush' % (build, folder), options=packed)
+        record('contexts', program + 'coroutines', options=packed)
+        # Exceptions, longjmp(), forks and threads.
+        record('jumps', torture, torture + '_plugin.so', 'once',
+               options=(*packed, '--depth=2'))
 
 
 # The items of all batches, without their heads (collector/trace/index_items.h).
@@ -189,13 +198,15 @@ def switches():
         return text(1, number(10, 4) + text(1, bundle + text(4, sched)))
 
     start = 1000
-    seed('trace', 'switches.pftrace',
-         packet(0, [(start, 0, 0), (0, 0, 7), (100, 256, 8), (50, 1, 0),
-                    (1, 0, 7), (90, 16, 0)]) +
-         packet(1, [(start, 0, 9), (0, 1, 0), (200, 0, 8), (99, 128, 9)]) +
-         packet(0, [(start + 400, 128, 0), (60, 0, 9), (5, 2048, 0)], True) +
-         packet(1024, [(start, 0, 0)]) +
-         packet(1, [(1, 0, 1 << 40), (2, 0, 0)]))
+    trace = (
+        packet(0, [(start, 0, 0), (0, 0, 7), (100, 256, 8), (50, 1, 0),
+                   (1, 0, 7), (90, 16, 0)]) +
+        packet(1, [(start, 0, 9), (0, 1, 0), (200, 0, 8), (99, 128, 9)]) +
+        packet(0, [(start + 400, 128, 0), (60, 0, 9), (5, 2048, 0)], True) +
+        packet(1024, [(start, 0, 0)]) +
+        packet(1, [(1, 0, 1 << 40), (2, 0, 0)]))
+    for target in 'trace', 'reindex':
+        seed(target, 'switches.pftrace', trace)
 
 
 recording()

@@ -1,12 +1,21 @@
-# Targets of libFuzzer, fuzz_X.c. Without it a target replays files: seeds, and
-# inputs that fuzzing found (corpus/X).
+# Targets of libFuzzer, fuzz_X.c. Without it a target replays files: seeds, which
+# make-seeds.py makes, and inputs that fuzzing found (corpus/X).
 
 FUZZ_NAMES = $(patsubst tests/fuzz/fuzz_%.c,%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ	= $(FUZZ_NAMES:%=$(O)/tests/fuzz/fuzz_%)
 
+# The seeds of the usual build serve builds with a sanitizer.
+SEEDS	?= $(O)/tests/fuzz/seeds
+$(O)/tests/fuzz/seeds/made: tests/fuzz/make-seeds.py $(SHIM) $(O)/perfrec $(O)/perfrec-collect \
+		$(O)/tests/progs/demo $(addprefix $(O)/tests/progs/trace/,coroutines counters \
+		flushed ranges switches tsd) $(EVERYTHING) | $(O)/perfrec-reader
+	$(say) SEEDS $(@D)
+	$(Q)python3 tests/fuzz/make-seeds.py $(O) $(@D)
+	$(Q)touch $@
+
 .PHONY: check-fuzz fuzz fuzz-targets
-check-fuzz: fuzz-targets
-	$(Q)sh scripts/fuzz.sh $(O) $(if $(FUZZ_LIB),--runs,--replay) $(FUZZ_NAMES)
+check-fuzz: fuzz-targets $(SEEDS)/made
+	$(Q)SEEDS=$(SEEDS) sh scripts/fuzz.sh $(O) $(if $(FUZZ_LIB),--runs,--replay) $(FUZZ_NAMES)
 fuzz-targets: all $(FUZZ) $(O)/tests/fuzz/perfrec-reader $(O)/tests/tools/within
 
 # make fuzz TIME=SECONDS [TARGET="X ..."]: clang compiles the collector with
@@ -19,9 +28,9 @@ FUZZ_MAKE = $(MAKE) --no-print-directory O=$(FUZZ_BUILD) CC="$(CLANG)" HOSTCC="$
 	  SAN=fuzzer-no-link,address,undefined SAN_OPT='-fno-sanitize-recover=all $(FUZZ_OPT)'
 # -O0 compiles in a quarter of the time, but halves the inputs per second.
 FUZZ_OPT =
-fuzz:
+fuzz: $(SEEDS)/made
 	$(Q)$(FUZZ_MAKE) $(ALL_CPUS) fuzz-targets
-	$(Q)sh scripts/fuzz.sh $(FUZZ_BUILD) $(TIME) $(TARGET)
+	$(Q)SEEDS=$(SEEDS) sh scripts/fuzz.sh $(FUZZ_BUILD) $(TIME) $(TARGET)
 
 # A gcc build with AddressSanitizer uses clang's libFuzzer if installed. That has
 # a __sanitizer_cov_trace_pc() of its own, which only reports an error.
