@@ -153,13 +153,13 @@ check-fast:
 	$(Q)$(MAKE) --no-print-directory SHORT=1 check-suites
 	$(Q)O=$(O) sh scripts/run-e2e.sh $(E2E_QUICK)
 
-# Unit and shim tests are one pool: two run at a time, the longest first, so no CPU
-# is idle at the end of one kind.
+# Unit and shim tests are one pool, the longest first, so no CPU is idle at the end of
+# one kind.
 .PHONY: check-all check-suites check-programs check-targets
 check-all: check-suites check-fuzz check-e2e check-torture check-page
 check-suites: check-programs
 	$(Q)$(if $(SHORT),CK_EXCLUDE_TAGS=slow) O=$(O) \
-		sh scripts/run-suites.sh $(SHIM_TESTS) $(UNIT)
+		sh scripts/run-suites.sh $(SHIM_TESTS) $(UNIT_SUITES)
 # Each target once, with small counts.
 check-targets: check-programs
 	$(Q)O=$(O) MAKE='$(MAKE)' sh scripts/check-targets.sh

@@ -11,20 +11,20 @@ ASAN_ENV = ASAN_OPTIONS=detect_stack_use_after_return=1:strict_string_checks=1 \
 	  UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 CK_TIMEOUT_MULTIPLIER=10
 TSAN_ENV = TSAN_OPTIONS=halt_on_error=1:second_deadlock_stack=1:history_size=7 \
 	  CK_TIMEOUT_MULTIPLIER=30
-# A race needs two threads, so only unit tests that can start a thread matter.
-# The build without a sanitizer shows which tests these are, so that the others
-# need not be linked. A recipe expands this, after that build.
-THREADED = $(shell for t in $(UNIT); do \
-	  nm -D --undefined-only $$t | grep -q pthread_create && echo $$t; done)
+# A race needs two threads, so only suites that can start a thread matter. The build
+# without a sanitizer shows which these are. A recipe expands this, after that build.
+THREADED = $(shell sh scripts/threaded-suites.sh $(O) $(UNIT_OBJ))
 .PHONY: check-asan check-tsan tsan-tests record-demo
 check-asan: $(SEEDS)/made
 	$(Q)$(ASAN_ENV) $(MAKE) --no-print-directory O=$(O)/asan \
 		SAN=address,undefined SEEDS=$(SEEDS) check-unit check-fuzz record-demo
 check-tsan: tsan-tests
 	$(Q)$(TSAN_ENV) setarch -R $(MAKE) --no-print-directory O=$(O)/tsan \
-		SAN=thread UNIT='$(TSAN_UNIT)' check-unit check-stress record-demo
-TSAN_UNIT = $(THREADED:$(O)/%=$(O)/tsan/%)
-tsan-tests: $(UNIT)
+		SAN=thread UNIT='$(TSAN_UNIT)' UNIT_SUITES='$(TSAN_SUITES)' \
+		check-unit check-stress record-demo
+TSAN_SUITES = $(THREADED:%=$(O)/tsan/tests/unit/%)
+TSAN_UNIT = $(sort $(foreach suite,$(TSAN_SUITES),$(firstword $(subst :, ,$(suite)))))
+tsan-tests: unit-tests
 	$(Q)$(MAKE) --no-print-directory O=$(O)/tsan SAN=thread \
 		UNIT='$(TSAN_UNIT)' unit-tests $(STRESS:$(O)/%=$(O)/tsan/%)
 # Threads, losses and the ways to write, by a collector with a sanitizer.

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * suite - the main function of a test program made with check:
+ * suite - tests made with check that register themselves. The tests of a file are a
+ * suite, named after the file: test_bytes.c has the suite "bytes". tests/suite.c has
+ * the main function, which is linked with one file or with the files of a room.
  *
- *	int main(void)
+ *	FIXTURE(make_table, free_table);
+ *
+ *	TEST(bytes_compare_as_libc_does)
  *	{
- *		Suite *suite = suite_create("bytes");
- *		TCase *tcase = suite_case(suite, "bytes");
+ *		ck_assert_int_eq(bytes_compare("a", "a", 1), 0);
+ *	}
  *
- *		tcase_add_test(tcase, bytes_compare_as_libc_does);
- *		return suite_run(suite);
+ *	TEST(bytes_of_each_size_are_copied, EACH(0, 64))
+ *	{
+ *		copy_bytes((size_t)_i);
  *	}
  */
 #ifndef PERFREC_TESTS_SUITE_H
@@ -18,14 +23,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #include "shared/atomic.h"
-
-/* The seconds of CPU time that a test has, and seconds by the clock, after which it
- * waits in vain: a busy machine takes long. CK_DEFAULT_TIMEOUT replaces both.
- */
-enum { SUITE_CPU = 180, SUITE_TIMEOUT = 250 };
 
 /* check reports the line of every assertion to its runner through a pipe, for
  * the message after a crash. A million assertions in a loop would take seconds,
@@ -46,56 +45,86 @@ static inline void suite_mark(const char *file, int line)
 /* The macros of check.h call this one. */
 #define _mark_point(file, line) suite_mark(file, line)
 
-/* Runs in the process of each test. Sanitizers multiply the limits of check. */
-static inline void suite_limit_cpu(void)
-{
-	const char *fork = getenv("CK_FORK");
-	const char *multiplier = getenv("CK_TIMEOUT_MULTIPLIER");
-	int times = multiplier ? atoi(multiplier) : 1;
-	struct rlimit limit;
+/* Defines a test, in front of its body. Any of these options may follow the name. */
+#define TEST(test, ...)                                                        \
+	static void test(int _i);                                              \
+	SUITE_ENTRY(test, .kind = SUITE_TEST,                                  \
+		    .ttest = { #test, test, __FILE__, __LINE__ }, __VA_ARGS__) \
+	static void test(int _i __attribute__((unused)))
+/* The test runs with each _i from @first to @end - 1; with none if they are equal. */
+#define EACH(first_i, end_i) .is_loop = true, .first = (first_i), .end = (end_i)
+/* It passes if this signal ends it. */
+#define SIGNAL(number) .signal = (number)
+/* It takes a second and more: `make check` leaves it out (CK_EXCLUDE_TAGS=slow),
+ * `make check-full` runs it. */
+#define SLOW .is_slow = true
+/* The same for each _i from @first on. */
+#define SLOW_FROM(first_i) .is_slow = true, .slow_from = (first_i)
+/* Seconds by the clock instead of SUITE_TIMEOUT, at most. */
+#define TIMEOUT(seconds) .timeout = (seconds)
+/* It is compiled but does not run if the constant @condition holds. */
+#define UNLESS(condition) .is_left = (condition)
 
-	if ((fork && !strcmp(fork, "no")) || getrlimit(RLIMIT_CPU, &limit))
-		return;
-	limit.rlim_cur = (rlim_t)(SUITE_CPU * (times > 1 ? times : 1));
-	setrlimit(RLIMIT_CPU, &limit);
-}
+/* In the process of each test that follows in this file, @set_up runs before it and
+ * @tear_down after it. Both may be NULL. They may assert. */
+#define FIXTURE(set_up, tear_down) \
+	SUITE_CALLS(__LINE__, SUITE_FIXTURE, set_up, tear_down)
+/* In the process of this file's suite, @set_up runs before all tests and @tear_down
+ * after them. Both may be NULL, and neither may assert. */
+#define SUITE(set_up, tear_down) \
+	SUITE_CALLS(__LINE__, SUITE_AROUND, set_up, tear_down)
+/* @play (int argc, char **argv) runs first in each process of the program. It returns
+ * the exit status of a process that a test has started to play another program; in
+ * others -1. */
+#define ROLE(role)                                            \
+	SUITE_ENTRY(role, .kind = SUITE_ROLE, .play = (role)) \
+	struct suite_entry
 
-/* A new test case of @suite, which owns it. Tests may be added to it later. */
-static inline TCase *suite_case(Suite *suite, const char *name)
-{
-	TCase *tcase = tcase_create(name);
+/* For UNLESS(). Both sanitizers replace malloc(). */
+enum {
+#ifdef __SANITIZE_ADDRESS__
+	HAS_ASAN = true,
+#else
+	HAS_ASAN = false,
+#endif
+#ifdef __SANITIZE_THREAD__
+	HAS_TSAN = true,
+#else
+	HAS_TSAN = false,
+#endif
+};
 
-	if (!getenv("CK_DEFAULT_TIMEOUT")) {
-		tcase_set_timeout(tcase, SUITE_TIMEOUT);
-		tcase_add_checked_fixture(tcase, suite_limit_cpu, NULL);
+/* --- what the macros expand to ------------------------------------------------ */
+
+enum suite_kind { SUITE_TEST, SUITE_FIXTURE, SUITE_AROUND, SUITE_ROLE };
+
+struct suite_entry {
+	enum suite_kind kind;
+	const char *file; /* that is compiled */
+	TTest ttest;
+	bool is_loop, is_slow, is_left;
+	int first, end, slow_from, signal, timeout;
+	void (*set_up)(void), (*tear_down)(void);
+	int (*play)(int argc, char **argv);
+	struct suite_entry *next;
+};
+
+/* Constructors call it; entries of a file come in the order of its lines. */
+void suite_add(struct suite_entry *entry);
+
+#define SUITE_ENTRY(name, ...)                                             \
+	__attribute__((constructor)) static void add_##name(void)          \
+	{                                                                  \
+		static struct suite_entry entry = { .file = __BASE_FILE__, \
+						    __VA_ARGS__ };         \
+                                                                           \
+		suite_add(&entry);                                         \
 	}
-	suite_add_tcase(suite, tcase);
-	return tcase;
-}
-
-/* A new test case of @suite for tests of a second and more, which `make check`
- * leaves out (CK_EXCLUDE_TAGS=slow) and `make check-full` runs.
- */
-static inline TCase *suite_slow_case(Suite *suite)
-{
-	TCase *tcase = suite_case(suite, "slow");
-
-	tcase_set_tags(tcase, "slow");
-	return tcase;
-}
-
-/* Runs all tests of @suite, prints failures and the sum for
- * scripts/run-suites.sh, and frees @suite. Obeys CK_VERBOSITY, CK_FORK,
- * CK_EXCLUDE_TAGS and the like. Returns the program's exit status. */
-static inline int suite_run(Suite *suite)
-{
-	SRunner *runner = srunner_create(suite);
-	int failed;
-
-	srunner_run_all(runner, CK_ENV);
-	failed = srunner_ntests_failed(runner);
-	srunner_free(runner);
-	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
-}
+#define SUITE_CALLS(line, kind, set_up, tear_down) \
+	SUITE_CALLS_AT(line, kind, set_up, tear_down)
+#define SUITE_CALLS_AT(line, which, before, after)                     \
+	SUITE_ENTRY(calls_##line, .kind = (which), .set_up = (before), \
+		    .tear_down = (after))                              \
+	struct suite_entry
 
 #endif

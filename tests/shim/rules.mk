@@ -11,12 +11,12 @@ VICTIMS	= $(O)/tests/shim/victims
 check-shim: shim-tests
 	$(Q)O=$(O) sh scripts/run-suites.sh $(SHIM_TESTS)
 
-SHIM_TEST_OBJ = $(SHIM_TESTS:%=%.o) $(O)/tests/shim/mini_collector.o
-$(SHIM_TEST_OBJ): $(O)/tests/shim/%.o: tests/shim/%.c
+SHIM_TEST_OBJ = $(SHIM_TESTS:%=%.o) $(O)/tests/shim/mini_collector.o $(O)/tests/suite.o
+$(SHIM_TEST_OBJ): $(O)/%.o: %.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CFLAGS) -c -o $@ $<
-$(SHIM_TESTS): %: %.o $(O)/tests/shim/mini_collector.o
+$(SHIM_TESTS): %: %.o $(O)/tests/shim/mini_collector.o $(O)/tests/suite.o
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) -o $@ $(filter %.o %.a,$^) $(SHIM_TEST_LIBS) $(CHECK_LIBS)
 

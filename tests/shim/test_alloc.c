@@ -149,20 +149,20 @@ static const struct run g_exact[] = {
 	{ "tests/shim/victims/alloc_cxx_victim", NULL, NULL, "off", 0, NULL },
 };
 
-START_TEST(exact_is_what_was_done)
+TEST(exact_is_what_was_done, EACH(0, sizeof(g_exact) / sizeof(g_exact[0])))
 {
 	run(&g_exact[_i], "", EXACT);
 	check_logs();
 	clean();
 }
-END_TEST
 
 static const char *const g_allocators[] = {
 	"/usr/lib/x86_64-linux-gnu/libjemalloc.so.2",
 	"/usr/lib/x86_64-linux-gnu/libtcmalloc_minimal.so.4",
 };
 
-START_TEST(other_allocators_are_seen_alike)
+TEST(other_allocators_are_seen_alike,
+     EACH(0, sizeof(g_allocators) / sizeof(g_allocators[0])))
 {
 	const char *library = g_allocators[_i];
 	struct run cxx = g_exact[6], threads = g_exact[2];
@@ -178,9 +178,8 @@ START_TEST(other_allocators_are_seen_alike)
 	check_logs();
 	clean();
 }
-END_TEST
 
-START_TEST(drop_counts_what_is_lost)
+TEST(drop_counts_what_is_lost, EACH(0, 2))
 {
 	const struct run busy = { "tests/shim/victims/alloc_victim",
 				  "busy",
@@ -209,9 +208,8 @@ START_TEST(drop_counts_what_is_lost)
 	ck_assert_uint_le(frees, allocs);
 	clean();
 }
-END_TEST
 
-START_TEST(pause_keeps_frees)
+TEST(pause_keeps_frees, EACH(0, 2))
 {
 	const struct run busy = { "tests/shim/victims/alloc_victim",
 				  "busy",
@@ -239,7 +237,6 @@ START_TEST(pause_keeps_frees)
 	ck_assert_uint_eq(reader.slot->dropped_frees, 0);
 	clean();
 }
-END_TEST
 
 /* --- samples ------------------------------------------------------------- */
 
@@ -282,7 +279,7 @@ static struct samples count_samples(uint32_t index)
 /* n blocks of s bytes at a mean distance T are binomial with p = 1 - exp(-s
  * / T). Six standard deviations fail in 2 of 10^9 runs; test_poisson is
  * stricter. */
-START_TEST(samples_are_as_many_as_they_should)
+TEST(samples_are_as_many_as_they_should, EACH(0, 2))
 {
 	const double n = 60000, p = 0.063413; /* 1 - exp(-1/15.265) */
 	const double six_sigma = 6 * 59.7; /* sqrt(n p (1 - p)) */
@@ -309,20 +306,4 @@ START_TEST(samples_are_as_many_as_they_should)
 	ck_assert_uint_le(seen.frees, seen.live + 200);
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->dropped_samples, 0);
 	clean();
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("alloc");
-	TCase *tcase = suite_case(suite, "alloc");
-
-	tcase_add_loop_test(tcase, exact_is_what_was_done, 0,
-			    sizeof(g_exact) / sizeof(g_exact[0]));
-	tcase_add_loop_test(tcase, other_allocators_are_seen_alike, 0,
-			    sizeof(g_allocators) / sizeof(g_allocators[0]));
-	tcase_add_loop_test(tcase, drop_counts_what_is_lost, 0, 2);
-	tcase_add_loop_test(tcase, pause_keeps_frees, 0, 2);
-	tcase_add_loop_test(tcase, samples_are_as_many_as_they_should, 0, 2);
-	return suite_run(suite);
 }

@@ -128,7 +128,8 @@ static void compare(const struct log_event *said, size_t count,
 		      said[i].address);
 }
 
-START_TEST(step_every_instruction_loses_no_block)
+TEST(step_every_instruction_loses_no_block,
+     EACH(0, sizeof(g_runs) / sizeof(g_runs[0])), SLOW_FROM(QUICK_RUNS))
 {
 	static struct log_event seen[LOG_EVENTS];
 	const struct run *run = &g_runs[_i];
@@ -146,18 +147,4 @@ START_TEST(step_every_instruction_loses_no_block)
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->dropped_frees, 0);
 	mini_collector_stop(&g_mini);
 	munmap(g_log, sizeof(*g_log));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("alloc_step");
-	TCase *quick = suite_case(suite, "quick");
-	TCase *slow = suite_slow_case(suite);
-
-	tcase_add_loop_test(quick, step_every_instruction_loses_no_block, 0,
-			    QUICK_RUNS);
-	tcase_add_loop_test(slow, step_every_instruction_loses_no_block,
-			    QUICK_RUNS, sizeof(g_runs) / sizeof(g_runs[0]));
-	return suite_run(suite);
 }

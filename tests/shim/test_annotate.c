@@ -309,7 +309,7 @@ static void expect(const char *name, const char *expected)
 	ck_assert_str_eq(g_out, expected);
 }
 
-START_TEST(annotate_spans)
+TEST(annotate_spans)
 {
 	expect("spans", "begin scope\n"
 			"begin begun\n"
@@ -324,9 +324,8 @@ START_TEST(annotate_spans)
 	ck_assert_uint_eq(g_mini.hello.instrumented, 1);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_scalars)
+TEST(annotate_scalars)
 {
 	expect("scalars",
 	       "args bool=b1 int=I8000000000000000 uint=Uffffffffffffffff "
@@ -337,9 +336,8 @@ START_TEST(annotate_scalars)
 	       "end scalars\n");
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_texts)
+TEST(annotate_texts)
 {
 	expect("texts",
 	       "args empty=S0/0: null=S0/0: 15=S15/15:123456789012345 "
@@ -351,9 +349,8 @@ START_TEST(annotate_texts)
 	       "instant long\n");
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_extras)
+TEST(annotate_extras)
 {
 	expect("extras", "name dynamic\n"
 			 "flows 5 6!\n"
@@ -366,9 +363,8 @@ START_TEST(annotate_extras)
 			 "instant at\n");
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_counters)
+TEST(annotate_counters)
 {
 	const struct site_shm *entry;
 
@@ -391,11 +387,10 @@ START_TEST(annotate_counters)
 	ck_assert_int_eq(entry->multiplier, 10);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* Copies of a site share an id in all processes. Two ids are possible if parent
  * and child reach it at the same instant. */
-START_TEST(annotate_equal_sites_are_one)
+TEST(annotate_equal_sites_are_one)
 {
 	uint32_t twins = 0, id;
 
@@ -409,9 +404,8 @@ START_TEST(annotate_equal_sites_are_one)
 	ck_assert_uint_le(g_mini.page->site_count, 4);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_tracks)
+TEST(annotate_tracks)
 {
 	const struct site_shm *parent, *child;
 
@@ -440,9 +434,8 @@ START_TEST(annotate_tracks)
 	ck_assert_uint_eq(site(find_site("light"))->track_kind, TRACK_STATES);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_bad_input)
+TEST(annotate_bad_input)
 {
 	const char *args = g_out;
 	int values = 0;
@@ -465,9 +458,8 @@ START_TEST(annotate_bad_input)
 	ck_assert_ptr_nonnull(strstr(g_out, "instant none\n"));
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_pause_is_of_whole_spans)
+TEST(annotate_pause_is_of_whole_spans)
 {
 	expect("paused", "async begin over the pause <child> 4\n"
 			 "begin over the pause\n"
@@ -481,21 +473,18 @@ START_TEST(annotate_pause_is_of_whole_spans)
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->paused_spans, 1);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_pause_ends_what_nobody_ended)
+TEST(annotate_pause_ends_what_nobody_ended)
 {
 	expect("paused_unended", "paused 2\nbegin after\nend after\n");
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_pause_ends_in_callees)
+TEST(annotate_pause_ends_in_callees)
 {
 	expect("paused_callee", "paused 3\nbegin after\nend after\n");
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 static void stopped_once_more(pid_t pid, uint32_t control)
 {
@@ -515,7 +504,7 @@ static void stopped_once_more(pid_t pid, uint32_t control)
 	"async leave scope <child> 4\n"    \
 	"end span\n"
 
-START_TEST(annotate_sites_are_off_in_a_pause)
+TEST(annotate_sites_are_off_in_a_pause)
 {
 	expect("paused_sites",
 	       "async begin over the pauses <child> 4\n" WORK WORK
@@ -524,7 +513,6 @@ START_TEST(annotate_sites_are_off_in_a_pause)
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->paused_spans, 0);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 static void pause_sites(pid_t pid, uint32_t control)
 {
@@ -540,7 +528,7 @@ static void pause_sites(pid_t pid, uint32_t control)
 	kill(pid, SIGCONT);
 }
 
-START_TEST(annotate_sites_are_off_while_the_collector_pauses)
+TEST(annotate_sites_are_off_while_the_collector_pauses)
 {
 	pid_t pid = begin_victim("paused_by_collector");
 
@@ -552,9 +540,8 @@ START_TEST(annotate_sites_are_off_while_the_collector_pauses)
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->paused_spans, 0);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_pauses_of_both_sides)
+TEST(annotate_pauses_of_both_sides)
 {
 	pid_t pid = begin_victim("paused_by_two");
 
@@ -570,10 +557,9 @@ START_TEST(annotate_pauses_of_both_sides)
 	ck_assert_str_eq(g_out, "kind 7\ninstant child\n");
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* Runs use the restartable sequence, or are dropped and counted. */
-START_TEST(annotate_without_system_calls)
+TEST(annotate_without_system_calls)
 {
 	const char *rseq = getenv("PERFREC_RSEQ");
 
@@ -592,9 +578,8 @@ START_TEST(annotate_without_system_calls)
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->dropped_notes, rseq ? 4 : 1);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_by_many_threads)
+TEST(annotate_by_many_threads)
 {
 	static uint32_t id_of[64];
 	uint32_t slot, members = 0, i;
@@ -621,10 +606,9 @@ START_TEST(annotate_by_many_threads)
 	ck_assert_str_eq(site_text(id_of[63], 0), "d/3/3");
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* No record comes between an annotation and its arguments. */
-START_TEST(annotate_in_a_signal_handler)
+TEST(annotate_in_a_signal_handler)
 {
 	const char *at = g_out;
 	const char *one = "args text=S14/14:of some length\n"
@@ -644,9 +628,8 @@ START_TEST(annotate_in_a_signal_handler)
 	ck_assert_str_eq(at, "");
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_in_children)
+TEST(annotate_in_children)
 {
 	end_victim(begin_victim("forks"));
 	say_ring(0);
@@ -659,9 +642,8 @@ START_TEST(annotate_in_children)
 	ck_assert_str_eq(g_out, "kind 7\ninstant child\nend across fork\n");
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(annotate_before_main_and_after_exit)
+TEST(annotate_before_main_and_after_exit)
 {
 	setenv("EARLY", "1", 1);
 	end_victim(begin_victim("lives"));
@@ -675,7 +657,6 @@ START_TEST(annotate_before_main_and_after_exit)
 					    "instant destructor\n"));
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 static struct categories_shm *categories(void)
 {
@@ -707,7 +688,7 @@ static void expect_categories(const char *list, const char *expected)
 	mini_collector_stop(&g_mini);
 }
 
-START_TEST(annotate_categories_are_chosen)
+TEST(annotate_categories_are_chosen)
 {
 #define TWICE(text) text text
 #define DEBUG_LIVES "args lives=I0\ninstant net.debug\n"
@@ -731,9 +712,8 @@ START_TEST(annotate_categories_are_chosen)
 				      "instant db\ninstant none\n"));
 	expect_categories("nothing", "");
 }
-END_TEST
 
-START_TEST(annotate_categories_change)
+TEST(annotate_categories_change)
 {
 	pid_t pid;
 	int status;
@@ -752,10 +732,9 @@ START_TEST(annotate_categories_change)
 				"instant db\ninstant none\ninstant db\n");
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* Sites without an id share "more sites", and are counted. */
-START_TEST(annotate_without_ids)
+TEST(annotate_without_ids)
 {
 	char *argv[] = { (char *)mini_build_path(
 				 "tests/shim/victims/annotate_victim"),
@@ -779,54 +758,15 @@ START_TEST(annotate_without_ids)
 	ck_assert_uint_eq(g_mini.page->site_count, SITES_MAX - 2);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-static void with_rseq(void)
+static void begin_suite(void)
 {
-	unsetenv("PERFREC_RSEQ");
-}
-
-static void without_rseq(void)
-{
-	setenv("PERFREC_RSEQ", "off", 1);
-}
-
-static void add_all_tests(Suite *suite, const char *name, SFun setup)
-{
-	TCase *tcase = suite_case(suite, name);
-
-	tcase_add_unchecked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, annotate_spans);
-	tcase_add_test(tcase, annotate_scalars);
-	tcase_add_test(tcase, annotate_texts);
-	tcase_add_test(tcase, annotate_extras);
-	tcase_add_test(tcase, annotate_counters);
-	tcase_add_test(tcase, annotate_equal_sites_are_one);
-	tcase_add_test(tcase, annotate_tracks);
-	tcase_add_test(tcase, annotate_bad_input);
-	tcase_add_test(tcase, annotate_pause_is_of_whole_spans);
-	tcase_add_test(tcase, annotate_pause_ends_what_nobody_ended);
-	tcase_add_test(tcase, annotate_pause_ends_in_callees);
-	tcase_add_test(tcase, annotate_sites_are_off_in_a_pause);
-	tcase_add_test(tcase,
-		       annotate_sites_are_off_while_the_collector_pauses);
-	tcase_add_test(tcase, annotate_pauses_of_both_sides);
-	tcase_add_test(tcase, annotate_without_system_calls);
-	tcase_add_test(tcase, annotate_by_many_threads);
-	tcase_add_test(tcase, annotate_in_a_signal_handler);
-	tcase_add_test(tcase, annotate_in_children);
-	tcase_add_test(tcase, annotate_before_main_and_after_exit);
-	tcase_add_test(tcase, annotate_categories_are_chosen);
-	tcase_add_test(tcase, annotate_categories_change);
-	tcase_add_test(tcase, annotate_without_ids);
-}
-
-int main(void)
-{
-	Suite *suite = suite_create("annotate");
-
 	setenv("PERFREC_QUIET", "1", 1);
-	add_all_tests(suite, "rseq", with_rseq);
-	add_all_tests(suite, "no rseq", without_rseq);
-	return suite_run(suite);
+#ifdef WITHOUT_RSEQ
+	setenv("PERFREC_RSEQ", "off", 1);
+#else
+	unsetenv("PERFREC_RSEQ");
+#endif
 }
+
+SUITE(begin_suite, NULL);

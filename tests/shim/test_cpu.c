@@ -164,9 +164,11 @@ static struct seen run_until(const char *mode, struct seen least)
 	return seen;
 }
 
+FIXTURE(setup, teardown);
+
 /* 0.2 s of CPU time are 100 periods. At 100 ticks a second the last ones may
  * lack a tick, and one sample may be too many. */
-START_TEST(counts_cpu_time)
+TEST(counts_cpu_time)
 {
 	struct seen seen = run_until("burn", (struct seen){ .weight = 90 });
 
@@ -176,18 +178,16 @@ START_TEST(counts_cpu_time)
 	ck_assert_uint_eq(seen.with_stack, seen.samples);
 	ck_assert_uint_eq(seen.threads, 1);
 }
-END_TEST
 
-START_TEST(off_means_nothing)
+TEST(off_means_nothing)
 {
 	struct seen seen = run_at("none", 0);
 
 	ck_assert_uint_eq(seen.samples, 0);
 }
-END_TEST
 
 /* 200 threads of 5 ms: each loses half a tick at its end. */
-START_TEST(short_threads)
+TEST(short_threads)
 {
 	struct seen seen = run_until("threads", (struct seen){ .threads = 20 });
 
@@ -195,26 +195,23 @@ START_TEST(short_threads)
 	ck_assert_uint_le(seen.weight, 2 * 200 * 5 * HZ / 1000);
 	ck_assert_uint_eq(seen.with_stack, seen.samples);
 }
-END_TEST
 
-START_TEST(short_threads_of_c11)
+TEST(short_threads_of_c11)
 {
 	struct seen seen = run_until("c11", (struct seen){ .threads = 20 });
 
 	ck_assert_uint_ge(seen.threads, 20);
 	ck_assert_uint_eq(seen.with_stack, seen.samples);
 }
-END_TEST
 
-START_TEST(threads_that_leave)
+TEST(threads_that_leave)
 {
 	struct seen seen = run_until("ends", (struct seen){ .samples = 1 });
 
 	ck_assert_uint_ge(seen.samples, 1);
 }
-END_TEST
 
-START_TEST(program_takes_signal)
+TEST(program_takes_signal)
 {
 	struct seen seen =
 		run_until("take_over", (struct seen){ .samples = 1 });
@@ -224,18 +221,16 @@ START_TEST(program_takes_signal)
 	run("default");
 	run("ignore");
 }
-END_TEST
 
-START_TEST(timers_that_cannot_be_ended)
+TEST(timers_that_cannot_be_ended)
 {
 	struct seen seen = run_until("denied", (struct seen){ .samples = 1 });
 
 	ck_assert_uint_ge(seen.samples, 1);
 }
-END_TEST
 
 /* Like nohup(1) with another signal. */
-START_TEST(signal_in_use)
+TEST(signal_in_use)
 {
 	struct seen seen;
 
@@ -245,7 +240,6 @@ START_TEST(signal_in_use)
 	ck_assert_uint_eq(seen.samples, 0);
 	ck_assert_uint_ge(g_mini.page->unsampled_threads, 1);
 }
-END_TEST
 
 static void expect_spared(const char *mode)
 {
@@ -256,25 +250,22 @@ static void expect_spared(const char *mode)
 	ck_assert_uint_ge(seen.samples, 5);
 }
 
-START_TEST(small_stacks)
+TEST(small_stacks)
 {
 	expect_spared("small");
 }
-END_TEST
 
-START_TEST(contexts)
+TEST(contexts)
 {
 	expect_spared("fiber");
 }
-END_TEST
 
-START_TEST(stacks_of_handlers)
+TEST(stacks_of_handlers)
 {
 	expect_spared("own_stack");
 }
-END_TEST
 
-START_TEST(forked_children)
+TEST(forked_children)
 {
 	const uint64_t least = (300 - 4 * 20) * HZ / 1000;
 	struct seen seen = run_until(
@@ -284,34 +275,10 @@ START_TEST(forked_children)
 	ck_assert_uint_eq(seen.processes, 4);
 	ck_assert_uint_ge(seen.weight, least);
 }
-END_TEST
 
-START_TEST(vfork_child)
+TEST(vfork_child)
 {
 	struct seen seen = run_until("vfork", (struct seen){ .samples = 5 });
 
 	ck_assert_uint_ge(seen.samples, 5);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("cpu");
-	TCase *tcase = suite_case(suite, "signal engine");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, counts_cpu_time);
-	tcase_add_test(tcase, off_means_nothing);
-	tcase_add_test(tcase, short_threads);
-	tcase_add_test(tcase, short_threads_of_c11);
-	tcase_add_test(tcase, threads_that_leave);
-	tcase_add_test(tcase, program_takes_signal);
-	tcase_add_test(tcase, timers_that_cannot_be_ended);
-	tcase_add_test(tcase, signal_in_use);
-	tcase_add_test(tcase, small_stacks);
-	tcase_add_test(tcase, contexts);
-	tcase_add_test(tcase, stacks_of_handlers);
-	tcase_add_test(tcase, forked_children);
-	tcase_add_test(tcase, vfork_child);
-	return suite_run(suite);
 }

@@ -141,7 +141,8 @@ static const struct slot_shm *slot_of(const struct figures_case *test)
 	return mini_slot(&g_mini, test->slot);
 }
 
-START_TEST(figures_of_a_thread_are_told_at_its_end)
+TEST(figures_of_a_thread_are_told_at_its_end,
+     EACH(0, sizeof(g_cases) / sizeof(g_cases[0])))
 {
 	const struct figures_case *test = &g_cases[_i];
 	struct victim_figures before;
@@ -154,9 +155,9 @@ START_TEST(figures_of_a_thread_are_told_at_its_end)
 		check_none(slot_of(test));
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(figures_are_told_only_where_they_are_asked_for)
+TEST(figures_are_told_only_where_they_are_asked_for,
+     EACH(0, sizeof(g_cases) / sizeof(g_cases[0])))
 {
 	struct victim_figures before;
 	struct whole whole;
@@ -165,10 +166,9 @@ START_TEST(figures_are_told_only_where_they_are_asked_for)
 	check_none(slot_of(&g_cases[_i]));
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* The next thread in the slot must not inherit figures. */
-START_TEST(figures_of_the_thread_before_are_cleared)
+TEST(figures_of_the_thread_before_are_cleared)
 {
 	struct slot_shm *slot;
 	char *argv[] = { (char *)mini_build_path(
@@ -198,20 +198,10 @@ START_TEST(figures_of_the_thread_before_are_cleared)
 	check_none(slot);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-int main(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("figures");
-	TCase *tcase = suite_case(suite, "figures");
-	int cases = sizeof(g_cases) / sizeof(g_cases[0]);
-
 	setenv("PERFREC_QUIET", "1", 1);
-	tcase_add_loop_test(tcase, figures_of_a_thread_are_told_at_its_end, 0,
-			    cases);
-	tcase_add_loop_test(tcase,
-			    figures_are_told_only_where_they_are_asked_for, 0,
-			    cases);
-	tcase_add_test(tcase, figures_of_the_thread_before_are_cleared);
-	return suite_run(suite);
 }
+
+SUITE(begin_suite, NULL);

@@ -205,7 +205,7 @@ static void drain_while(pid_t pid, const struct run *run)
 		drain(i, UINT64_MAX);
 }
 
-START_TEST(full_ring_counts_every_span)
+TEST(full_ring_counts_every_span, EACH(0, sizeof(g_runs) / sizeof(g_runs[0])))
 {
 	const struct run *run = &g_runs[_i];
 	struct wire_reply settings = { .on_full = run->on_full,
@@ -232,10 +232,9 @@ START_TEST(full_ring_counts_every_span)
 	unlink(result);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* Signals shorten a wait but cause no additional check. */
-START_TEST(stop_is_believed_after_full_waits)
+TEST(stop_is_believed_after_full_waits)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
 	char *argv[] = { (char *)mini_build_path(
@@ -257,13 +256,12 @@ START_TEST(stop_is_believed_after_full_waits)
 	ck_assert_uint_gt(mini_slot(&g_mini, 0)->dropped_spans, 0);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* of stopped_victim */
 #define VICTIM_CELLS 20000
 
 /* The first lap touches the ring's pages ahead of the writer. */
-START_TEST(ring_is_touched_ahead)
+TEST(ring_is_touched_ahead)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_DROP };
 	char *argv[] = { (char *)mini_build_path(
@@ -293,7 +291,6 @@ START_TEST(ring_is_touched_ahead)
 	ck_assert_int_eq(resident & 1, 1);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 static int serve_room(pid_t pid, struct room_told *told)
 {
@@ -317,7 +314,7 @@ static int serve_room(pid_t pid, struct room_told *told)
 
 /* A handler takes the room that the interrupted hook waited for, so the hook
  * waits again. */
-START_TEST(handler_takes_the_room_that_was_waited_for)
+TEST(handler_takes_the_room_that_was_waited_for, EACH(0, 2), SLOW)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
 	char path[] = "/tmp/test_full-XXXXXX";
@@ -350,20 +347,4 @@ START_TEST(handler_takes_the_room_that_was_waited_for)
 	close(fd);
 	unlink(path);
 	mini_collector_stop(&g_mini);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("full");
-	TCase *tcase = suite_case(suite, "full");
-	TCase *slow = suite_slow_case(suite);
-
-	tcase_add_loop_test(tcase, full_ring_counts_every_span, 0,
-			    sizeof(g_runs) / sizeof(g_runs[0]));
-	tcase_add_test(tcase, stop_is_believed_after_full_waits);
-	tcase_add_test(tcase, ring_is_touched_ahead);
-	tcase_add_loop_test(slow, handler_takes_the_room_that_was_waited_for, 0,
-			    2);
-	return suite_run(suite);
 }

@@ -92,7 +92,8 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
-START_TEST(host_recorded_runs_as_always)
+TEST(host_recorded_runs_as_always,
+     EACH(0, sizeof(g_cases) / sizeof(g_cases[0])))
 {
 	const struct host_case *host = &g_cases[_i];
 	struct wire_reply settings = { .on_full = host->on_full };
@@ -117,26 +118,25 @@ START_TEST(host_recorded_runs_as_always)
 	}
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(host_without_collector_runs_as_always)
+TEST(host_without_collector_runs_as_always,
+     EACH(0, sizeof(g_cases) / sizeof(g_cases[0])))
 {
 	mini_collector_start(&g_mini);
 	unlink(g_mini.socket_path);
 	ck_assert_int_eq(wait_for(start(&g_cases[_i])), 0);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(host_without_room_runs_unrecorded)
+TEST(host_without_room_runs_unrecorded,
+     EACH(0, sizeof(g_declined) / sizeof(g_declined[0])))
 {
 	mini_collector_start(&g_mini);
 	ck_assert_int_eq(wait_for(start(&g_declined[_i])), 0);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(host_whose_vfork_child_calls_first_starts_itself)
+TEST(host_whose_vfork_child_calls_first_starts_itself)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK };
 	char shim[512], victim[512];
@@ -155,32 +155,19 @@ START_TEST(host_whose_vfork_child_calls_first_starts_itself)
 	ck_assert_uint_eq(count_begins(), 10);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* The deadline of the hello applies. */
-START_TEST(host_with_silent_collector_runs_unrecorded)
+TEST(host_with_silent_collector_runs_unrecorded)
 {
 	setenv("PERFREC_DEADLINE_MS", "50", 1);
 	mini_collector_start(&g_mini);
 	ck_assert_int_eq(wait_for(start(&g_cases[0])), 0);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-int main(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("host");
-	TCase *tcase = suite_case(suite, "host");
-	int cases = sizeof(g_cases) / sizeof(g_cases[0]);
-	int declined = sizeof(g_declined) / sizeof(g_declined[0]);
-
 	setenv("PERFREC_QUIET", "1", 1);
-	tcase_add_loop_test(tcase, host_recorded_runs_as_always, 0, cases);
-	tcase_add_loop_test(tcase, host_without_collector_runs_as_always, 0,
-			    cases);
-	tcase_add_loop_test(tcase, host_without_room_runs_unrecorded, 0,
-			    declined);
-	tcase_add_test(tcase, host_with_silent_collector_runs_unrecorded);
-	tcase_add_test(tcase, host_whose_vfork_child_calls_first_starts_itself);
-	return suite_run(suite);
 }
+
+SUITE(begin_suite, NULL);

@@ -140,25 +140,27 @@ static void compare_all(void)
 static const char *const g_cases[] = { "jumps", "handler", "contexts", "ends",
 				       "silent" };
 
-START_TEST(jump_recorded_is_told_exactly)
+FIXTURE(setup, teardown);
+
+TEST(jump_recorded_is_told_exactly,
+     EACH(0, sizeof(g_cases) / sizeof(g_cases[0])))
 {
 	char *arguments[] = { (char *)g_cases[_i], NULL };
 
 	run("tests/shim/victims/jump_victim", arguments, true);
 	compare_all();
 }
-END_TEST
 
-START_TEST(jump_without_collector_runs_as_always)
+TEST(jump_without_collector_runs_as_always,
+     EACH(0, sizeof(g_cases) / sizeof(g_cases[0])))
 {
 	char *arguments[] = { (char *)g_cases[_i], NULL };
 
 	unlink(g_mini.socket_path);
 	run("tests/shim/victims/jump_victim", arguments, false);
 }
-END_TEST
 
-START_TEST(jump_often_is_told_each_time)
+TEST(jump_often_is_told_each_time)
 {
 	char *arguments[] = { "many", NULL };
 	uint64_t i;
@@ -172,10 +174,9 @@ START_TEST(jump_often_is_told_each_time)
 				  record_sp(record_at(2 * i + 2)->word));
 	}
 }
-END_TEST
 
 #if defined(__x86_64__)
-START_TEST(jump_interrupted_anywhere_is_told_once)
+TEST(jump_interrupted_anywhere_is_told_once, SLOW)
 {
 	char *arguments[] = { "steps", NULL };
 	uint64_t flows = 0, begins = 0, ends = 0, last = 0, i;
@@ -201,7 +202,6 @@ START_TEST(jump_interrupted_anywhere_is_told_once)
 	 * step. */
 	ck_assert_uint_gt(begins, 1 + signals + 500);
 }
-END_TEST
 #endif
 
 static const char *const g_plugins[] = {
@@ -227,7 +227,8 @@ static char *plugin_path(const char *name)
 }
 
 /* Only the plugin has a C++ runtime, which nobody else can see. */
-START_TEST(jump_in_a_plugin_uses_its_own_runtime)
+TEST(jump_in_a_plugin_uses_its_own_runtime,
+     EACH(0, sizeof(g_plugins) / sizeof(g_plugins[0])))
 {
 	char *arguments[] = { "plugins", plugin_path(g_plugins[_i]), NULL };
 
@@ -236,9 +237,8 @@ START_TEST(jump_in_a_plugin_uses_its_own_runtime)
 	run("tests/shim/victims/jump_victim", arguments, true);
 	compare_all();
 }
-END_TEST
 
-START_TEST(jump_in_plugins_uses_the_runtime_of_each)
+TEST(jump_in_plugins_uses_the_runtime_of_each)
 {
 	char *arguments[16] = { "plugins" };
 	size_t i, count = 1;
@@ -251,12 +251,12 @@ START_TEST(jump_in_plugins_uses_the_runtime_of_each)
 	run("tests/shim/victims/jump_victim", arguments, true);
 	compare_all();
 }
-END_TEST
 
 static const char *const g_programs[] = { "pie", "nopie", "nopie_now", "static",
 					  "clang" };
 
-START_TEST(jump_in_a_program_uses_its_runtime)
+TEST(jump_in_a_program_uses_its_runtime,
+     EACH(0, sizeof(g_programs) / sizeof(g_programs[0])))
 {
 	char name[64], path[512];
 	char *arguments[] = { NULL };
@@ -270,29 +270,4 @@ START_TEST(jump_in_a_program_uses_its_runtime)
 	/* Catches in a private runtime are invisible but must work. */
 	if (strcmp(g_programs[_i], "static"))
 		compare_all();
-}
-END_TEST
-
-#define ADD_LOOP(tcase, test, table)        \
-	tcase_add_loop_test(tcase, test, 0, \
-			    (int)(sizeof(table) / sizeof((table)[0])))
-
-int main(void)
-{
-	Suite *suite = suite_create("jump");
-	TCase *tcase = suite_case(suite, "jump");
-	TCase *slow = suite_slow_case(suite);
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_checked_fixture(slow, setup, teardown);
-	ADD_LOOP(tcase, jump_recorded_is_told_exactly, g_cases);
-	ADD_LOOP(tcase, jump_without_collector_runs_as_always, g_cases);
-	tcase_add_test(tcase, jump_often_is_told_each_time);
-#if defined(__x86_64__)
-	tcase_add_test(slow, jump_interrupted_anywhere_is_told_once);
-#endif
-	ADD_LOOP(tcase, jump_in_a_plugin_uses_its_own_runtime, g_plugins);
-	tcase_add_test(tcase, jump_in_plugins_uses_the_runtime_of_each);
-	ADD_LOOP(tcase, jump_in_a_program_uses_its_runtime, g_programs);
-	return suite_run(suite);
 }

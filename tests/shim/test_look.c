@@ -65,7 +65,7 @@ static int run(const char *name, bool filter, uint32_t asks)
 	return status;
 }
 
-START_TEST(look_is_permitted_at_hello_where_it_is_asked_for)
+TEST(look_is_permitted_at_hello_where_it_is_asked_for)
 {
 	int status = run("none", true, WIRE_ASK_LOOK);
 
@@ -74,9 +74,8 @@ START_TEST(look_is_permitted_at_hello_where_it_is_asked_for)
 	ck_assert_int_eq(run("none", true, WIRE_ASK_END), 0);
 	ck_assert_int_eq(run("none", true, 0), 0);
 }
-END_TEST
 
-START_TEST(look_is_permitted_again_in_a_forked_child)
+TEST(look_is_permitted_again_in_a_forked_child)
 {
 	int status = run("fork", false, WIRE_ASK_LOOK);
 
@@ -84,17 +83,15 @@ START_TEST(look_is_permitted_again_in_a_forked_child)
 	ck_assert_int_eq(WEXITSTATUS(status), SIGSYS);
 	ck_assert_int_eq(run("fork", false, 0), 0);
 }
-END_TEST
 
 /* A filter might kill the program. */
-START_TEST(look_is_not_permitted_under_a_filter)
+TEST(look_is_not_permitted_under_a_filter)
 {
 	ck_assert_int_eq(run("told", false, WIRE_ASK_LOOK), 0);
 }
-END_TEST
 
 /* The pid may belong to another process there. */
-START_TEST(look_is_not_permitted_in_another_namespace)
+TEST(look_is_not_permitted_in_another_namespace)
 {
 	int status = run("namespace", false, WIRE_ASK_LOOK);
 
@@ -102,17 +99,10 @@ START_TEST(look_is_not_permitted_in_another_namespace)
 	if (WEXITSTATUS(status) != SKIPPED)
 		ck_assert_int_eq(WEXITSTATUS(status), 0);
 }
-END_TEST
 
-int main(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("look");
-	TCase *tcase = suite_case(suite, "look");
-
 	setenv("PERFREC_QUIET", "1", 1);
-	tcase_add_test(tcase, look_is_permitted_at_hello_where_it_is_asked_for);
-	tcase_add_test(tcase, look_is_permitted_again_in_a_forked_child);
-	tcase_add_test(tcase, look_is_not_permitted_under_a_filter);
-	tcase_add_test(tcase, look_is_not_permitted_in_another_namespace);
-	return suite_run(suite);
 }
+
+SUITE(begin_suite, NULL);

@@ -97,7 +97,7 @@ static int lying_page(enum page_lie lie)
 }
 
 /* A page that may be truncated under the program is never used. */
-START_TEST(liveness_page_that_may_vanish_is_refused)
+TEST(liveness_page_that_may_vanish_is_refused, EACH(0, PAGE_LIES))
 {
 	struct wire_reply reply = accepting();
 	pid_t pid = start("plain");
@@ -113,12 +113,11 @@ START_TEST(liveness_page_that_may_vanish_is_refused)
 	close(peer);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* --- descriptors --------------------------------------------------------- */
 
 /* host_victim expects that its first open() returns 3. */
-START_TEST(descriptors_beyond_the_first_are_closed)
+TEST(descriptors_beyond_the_first_are_closed, EACH(0, 4))
 {
 	static const size_t counts[] = { 2, 3, 4, MINI_FDS_MAX };
 	struct wire_reply reply = accepting();
@@ -134,10 +133,9 @@ START_TEST(descriptors_beyond_the_first_are_closed)
 	close(peer);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* Same for a refusal and for nonsense. */
-START_TEST(descriptors_of_a_refusal_are_closed)
+TEST(descriptors_of_a_refusal_are_closed, EACH(0, 2))
 {
 	struct wire_reply reply = accepting();
 	pid_t pid = start("descriptors");
@@ -151,7 +149,6 @@ START_TEST(descriptors_of_a_refusal_are_closed)
 	close(peer);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* A socket with unread bytes; closing it takes 30 s. */
 static int lingering_socket(int listener, int *other)
@@ -202,7 +199,7 @@ static void end_waiting(struct waiting *waiting)
 	close(waiting->listener);
 }
 
-START_TEST(close_of_what_came_waits_for_nobody)
+TEST(close_of_what_came_waits_for_nobody, EACH(0, 2))
 {
 	struct wire_reply reply = accepting();
 	struct waiting waiting;
@@ -223,10 +220,9 @@ START_TEST(close_of_what_came_waits_for_nobody)
 	close(peer);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* Same with messages that the program never needs to receive. */
-START_TEST(close_of_what_was_not_received_waits_for_nobody)
+TEST(close_of_what_was_not_received_waits_for_nobody)
 {
 	struct wire_reply reply = accepting();
 	struct waiting waiting;
@@ -251,7 +247,6 @@ START_TEST(close_of_what_was_not_received_waits_for_nobody)
 	close(peer);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* --- settings ------------------------------------------------------------ */
 
@@ -274,7 +269,8 @@ static const struct wire_reply g_settings[] = {
 	  .stack_bytes = UINT32_MAX },
 };
 
-START_TEST(settings_out_of_bounds_are_refused)
+TEST(settings_out_of_bounds_are_refused,
+     EACH(0, sizeof(g_settings) / sizeof(g_settings[0])))
 {
 	struct wire_reply reply = g_settings[_i];
 	pid_t pid = start("descriptors");
@@ -288,7 +284,6 @@ START_TEST(settings_out_of_bounds_are_refused)
 	close(peer);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* --- HOLD ---------------------------------------------------------------- */
 
@@ -310,7 +305,7 @@ static uint32_t page_flags(void)
 #define PROGRAMS 4
 #define PROGRAMS_S 20 /* each waited for 5 s more */
 
-START_TEST(hold_ends_with_the_deadline)
+TEST(hold_ends_with_the_deadline, TIMEOUT(PROGRAMS_S))
 {
 	setenv("PERFREC_DEADLINE_MS", "1500", 1);
 	for (int i = 0; i < PROGRAMS; i++) {
@@ -323,9 +318,8 @@ START_TEST(hold_ends_with_the_deadline)
 		mini_collector_stop(&g_mini);
 	}
 }
-END_TEST
 
-START_TEST(hold_that_ends_in_time_is_no_early_start)
+TEST(hold_that_ends_in_time_is_no_early_start)
 {
 	pid_t pid = start("plain");
 	int peer = mini_collector_hear(&g_mini, CONTROL_HOLD);
@@ -338,7 +332,6 @@ START_TEST(hold_that_ends_in_time_is_no_early_start)
 	ck_assert(!(page_flags() & PAGE_UNHELD));
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 #define NS_PER_S 1000000000LL
 
@@ -352,7 +345,7 @@ static int64_t now_ns(void)
 
 /* Before its deadline, a program does not run while its text is written: 1.5 s
  * here, from the moment it stops waiting. */
-START_TEST(hold_outlasts_a_write_into_the_text)
+TEST(hold_outlasts_a_write_into_the_text)
 {
 	int64_t before = 0;
 	bool recorded;
@@ -378,7 +371,6 @@ START_TEST(hold_outlasts_a_write_into_the_text)
 	ck_assert(has_recorded());
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* Returns its write end. */
 static int open_input(void)
@@ -408,7 +400,7 @@ static uint64_t excluded_hooks(void)
 	return atom_load_rlx(&mini_slot(&g_mini, 0)->excluded_hooks);
 }
 
-START_TEST(filter_that_comes_late_is_used)
+TEST(filter_that_comes_late_is_used, EACH(0, 2))
 {
 	char *argv[] = {
 		(char *)mini_build_path("tests/shim/victims/held_victim"), NULL
@@ -433,7 +425,6 @@ START_TEST(filter_that_comes_late_is_used)
 	expect_success(pid);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* --- a live collector that reads nothing --------------------------------- */
 
@@ -492,7 +483,7 @@ static void read_all(void)
 }
 
 /* The parked thread waits as usual; the heartbeat does not count. */
-START_TEST(block_ends_where_nothing_is_read)
+TEST(block_ends_where_nothing_is_read, EACH(0, 2))
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK,
 				       .block_ns = NS_PER_S / 2 };
@@ -530,10 +521,9 @@ START_TEST(block_ends_where_nothing_is_read)
 		    "rings drop records until it reads again\n");
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* A changing but impossible tail is no progress. */
-START_TEST(block_ends_where_what_was_read_is_nonsense)
+TEST(block_ends_where_what_was_read_is_nonsense)
 {
 	struct wire_reply settings = { .on_full = WIRE_ON_FULL_BLOCK,
 				       .block_ns = NS_PER_S };
@@ -560,7 +550,6 @@ START_TEST(block_ends_where_what_was_read_is_nonsense)
 	expect_success(pid);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
 /* --- random words -------------------------------------------------------- */
 
@@ -618,7 +607,7 @@ static const char *const g_scribbled[] = {
 #define SCRIBBLED (int)(sizeof(g_scribbled) / sizeof(g_scribbled[0]))
 
 /* Each program runs in block mode and in drop mode. */
-START_TEST(words_may_be_anything)
+TEST(words_may_be_anything, EACH(0, 2 * SCRIBBLED))
 {
 	struct wire_reply reply = accepting();
 	uint64_t state = 0x9e3779b97f4a7c15ULL + (uint64_t)_i;
@@ -636,31 +625,10 @@ START_TEST(words_may_be_anything)
 	close(peer);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-int main(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("lying");
-	TCase *tcase = suite_case(suite, "lying");
-	TCase *held = suite_case(suite, "held");
-
 	setenv("PERFREC_QUIET", "1", 1);
-	tcase_add_loop_test(tcase, liveness_page_that_may_vanish_is_refused, 0,
-			    PAGE_LIES);
-	tcase_add_loop_test(tcase, descriptors_beyond_the_first_are_closed, 0,
-			    4);
-	tcase_add_loop_test(tcase, descriptors_of_a_refusal_are_closed, 0, 2);
-	tcase_add_loop_test(tcase, close_of_what_came_waits_for_nobody, 0, 2);
-	tcase_add_test(tcase, close_of_what_was_not_received_waits_for_nobody);
-	tcase_add_loop_test(tcase, settings_out_of_bounds_are_refused, 0,
-			    sizeof(g_settings) / sizeof(g_settings[0]));
-	tcase_set_timeout(held, PROGRAMS_S);
-	tcase_add_test(held, hold_ends_with_the_deadline);
-	tcase_add_test(tcase, hold_that_ends_in_time_is_no_early_start);
-	tcase_add_test(tcase, hold_outlasts_a_write_into_the_text);
-	tcase_add_loop_test(tcase, filter_that_comes_late_is_used, 0, 2);
-	tcase_add_loop_test(tcase, block_ends_where_nothing_is_read, 0, 2);
-	tcase_add_test(tcase, block_ends_where_what_was_read_is_nonsense);
-	tcase_add_loop_test(tcase, words_may_be_anything, 0, 2 * SCRIBBLED);
-	return suite_run(suite);
 }
+
+SUITE(begin_suite, NULL);

@@ -318,7 +318,8 @@ static void run_case(const struct map_case *map, const char *rseq)
 	ck_assert_int_eq(check_rings(), map->calls);
 }
 
-START_TEST(map_every_record_means_what_was_called)
+TEST(map_every_record_means_what_was_called,
+     EACH(0, 2 * (sizeof(g_cases) / sizeof(g_cases[0]))))
 {
 	const struct map_case *map = &g_cases[_i / 2];
 
@@ -326,35 +327,27 @@ START_TEST(map_every_record_means_what_was_called)
 	ck_assert_int_ge(count_replaced(), map->replaced);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(map_unrecorded_runs_as_always)
+TEST(map_unrecorded_runs_as_always,
+     EACH(0, sizeof(g_cases) / sizeof(g_cases[0])))
 {
 	mini_collector_start(&g_mini);
 	unlink(g_mini.socket_path);
 	expect_status(start(g_cases[_i].name, true), g_cases[_i].status);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-START_TEST(map_without_shim_runs_as_always)
+TEST(map_without_shim_runs_as_always,
+     EACH(0, sizeof(g_cases) / sizeof(g_cases[0])))
 {
 	mini_collector_start(&g_mini);
 	expect_status(start(g_cases[_i].name, false), g_cases[_i].status);
 	mini_collector_stop(&g_mini);
 }
-END_TEST
 
-int main(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("map");
-	TCase *tcase = suite_case(suite, "map");
-	int cases = sizeof(g_cases) / sizeof(g_cases[0]);
-
 	setenv("PERFREC_QUIET", "1", 1);
-	tcase_add_loop_test(tcase, map_every_record_means_what_was_called, 0,
-			    2 * cases);
-	tcase_add_loop_test(tcase, map_unrecorded_runs_as_always, 0, cases);
-	tcase_add_loop_test(tcase, map_without_shim_runs_as_always, 0, cases);
-	return suite_run(suite);
 }
+
+SUITE(begin_suite, NULL);

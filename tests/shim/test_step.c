@@ -168,7 +168,8 @@ static void check_outer(const struct run *run, long k)
 	ck_assert_uint_ge(begins + ends, 2 * expected(k) - expected(k));
 }
 
-START_TEST(step_every_instruction_loses_nothing)
+TEST(step_every_instruction_loses_nothing,
+     EACH(0, sizeof(g_runs) / sizeof(g_runs[0])), SLOW_FROM(QUICK_RUNS))
 {
 	const struct run *run = &g_runs[_i];
 	bool records = !strcmp(run->action, "record");
@@ -195,18 +196,4 @@ START_TEST(step_every_instruction_loses_nothing)
 		ck_assert_uint_eq(seen(RECORD_END, STEP_AFTER, k),
 				  expected(k) + (k == 0));
 	}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("step");
-	TCase *quick = suite_case(suite, "quick");
-	TCase *slow = suite_slow_case(suite);
-
-	tcase_add_loop_test(quick, step_every_instruction_loses_nothing, 0,
-			    QUICK_RUNS);
-	tcase_add_loop_test(slow, step_every_instruction_loses_nothing,
-			    QUICK_RUNS, sizeof(g_runs) / sizeof(g_runs[0]));
-	return suite_run(suite);
 }

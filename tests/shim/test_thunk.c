@@ -175,73 +175,46 @@ static void check_records(void)
 
 static const char *const g_rseq[] = { "on", "off" };
 
-START_TEST(thunk_keeps_all_registers)
+TEST(thunk_keeps_all_registers, EACH(0, 2))
 {
 	run("registers", g_rseq[_i], true);
 	check_counts(0);
 	check_records();
 }
-END_TEST
 
-START_TEST(thunk_counts_of_threads_and_children_are_exact)
+TEST(thunk_counts_of_threads_and_children_are_exact, EACH(0, 2))
 {
 	run("threads", g_rseq[_i], true);
 	check_counts(0);
 	check_records();
 }
-END_TEST
 
-START_TEST(thunk_is_near_to_what_is_loaded_later)
+TEST(thunk_is_near_to_what_is_loaded_later)
 {
 	run("load", "on", true);
 	check_counts(0);
 	check_records();
 	ck_assert_uint_eq(g_calls[THUNK_CALLS_SPAN], 3);
 }
-END_TEST
 
-START_TEST(thunk_interrupted_anywhere_counts_and_nests)
+TEST(thunk_interrupted_anywhere_counts_and_nests, EACH(0, 2), SLOW_FROM(1))
 {
-	run("record", g_rseq[_i], true);
+	run("record", g_rseq[1 - _i], true);
 	ck_assert_uint_gt(g_witness.sure[THUNK_ENTRY_SPAN], 300);
 	check_counts(0);
 	check_records();
 }
-END_TEST
 
-START_TEST(thunk_left_anywhere_counts_what_was_entered)
+TEST(thunk_left_anywhere_counts_what_was_entered, EACH(0, 2), SLOW)
 {
 	run("jump", g_rseq[_i], false);
 	check_counts(0);
 }
-END_TEST
 
 /* A handler that forks between a thunk's look at the epoch and its count makes
  * the child count in the parent's cell, so there may be more. */
-START_TEST(thunk_forked_in_counts_what_was_entered)
+TEST(thunk_forked_in_counts_what_was_entered, EACH(0, 2), SLOW)
 {
 	run("fork", g_rseq[_i], false);
 	check_counts(400);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("thunk");
-	TCase *quick = suite_case(suite, "quick");
-	TCase *slow = suite_slow_case(suite);
-
-	tcase_add_loop_test(quick, thunk_keeps_all_registers, 0, 2);
-	tcase_add_loop_test(
-		quick, thunk_counts_of_threads_and_children_are_exact, 0, 2);
-	tcase_add_test(quick, thunk_is_near_to_what_is_loaded_later);
-	tcase_add_loop_test(quick, thunk_interrupted_anywhere_counts_and_nests,
-			    1, 2);
-	tcase_add_loop_test(slow, thunk_interrupted_anywhere_counts_and_nests,
-			    0, 1);
-	tcase_add_loop_test(slow, thunk_left_anywhere_counts_what_was_entered,
-			    0, 2);
-	tcase_add_loop_test(slow, thunk_forked_in_counts_what_was_entered, 0,
-			    2);
-	return suite_run(suite);
 }

@@ -80,7 +80,9 @@ static ssize_t receive(int *fds, size_t fd_max, size_t *count, int *cut)
 	return length;
 }
 
-START_TEST(closer_receives_descriptors)
+FIXTURE(setup, NULL);
+
+TEST(closer_receives_descriptors)
 {
 	int fds[FDS], cut, pipe = send_pipe(FDS);
 	size_t count;
@@ -96,9 +98,8 @@ START_TEST(closer_receives_descriptors)
 	ck_assert_int_eq(receive(fds, FDS, &count, &cut), -EAGAIN);
 	ck_assert_uint_eq(count, 0);
 }
-END_TEST
 
-START_TEST(closer_leaves_too_many_descriptors_alone)
+TEST(closer_leaves_too_many_descriptors_alone, EACH(0, FDS + 1))
 {
 	int fds[FDS], cut, pipe = send_pipe(_i + 1);
 	size_t count;
@@ -109,7 +110,6 @@ START_TEST(closer_leaves_too_many_descriptors_alone)
 	closer_close_socket(g_socket[0]);
 	await_end(pipe);
 }
-END_TEST
 
 /* Lowers the limit to the open files. Returns the old limit. */
 static rlim_t use_up_files(void)
@@ -138,7 +138,7 @@ static void allow_files(rlim_t count)
 
 /* The kernel closes descriptors without room in the receiving thread, which
  * waited while the socket lingered. */
-START_TEST(closer_does_not_end_what_found_no_room)
+TEST(closer_does_not_end_what_found_no_room)
 {
 	int fds[FDS], cut, peer, fd = slow_close_socket(&peer);
 	rlim_t files;
@@ -154,10 +154,9 @@ START_TEST(closer_does_not_end_what_found_no_room)
 	ck_assert_uint_eq(count, 0);
 	closer_close_socket(g_socket[0]);
 }
-END_TEST
 
 /* The peer used to get ECONNRESET when it had sent more than we received. */
-START_TEST(closer_lets_a_peer_read_its_answer)
+TEST(closer_lets_a_peer_read_its_answer)
 {
 	int pipe = send_pipe(1);
 	char answer[8];
@@ -167,9 +166,8 @@ START_TEST(closer_lets_a_peer_read_its_answer)
 	await_end(pipe);
 	ck_assert_int_eq(recv(g_socket[1], answer, sizeof(answer), 0), 2);
 }
-END_TEST
 
-START_TEST(closer_ends_connections_while_descriptors_hold_it)
+TEST(closer_ends_connections_while_descriptors_hold_it)
 {
 	int pipe = send_pipe(1);
 
@@ -182,9 +180,8 @@ START_TEST(closer_ends_connections_while_descriptors_hold_it)
 	while (closer_is_full())
 		usleep(1000);
 }
-END_TEST
 
-START_TEST(closer_is_not_full_of_a_few)
+TEST(closer_is_not_full_of_a_few)
 {
 	for (int i = 0; i < SLOW_CLOSE_FULL - 1; i++) {
 		if (i == CLOSER_THREADS)
@@ -196,10 +193,9 @@ START_TEST(closer_is_not_full_of_a_few)
 	ck_assert(!closer_is_full());
 	slow_close_release();
 }
-END_TEST
 
 /* The queue is full, but one close() has just returned. */
-START_TEST(closer_that_has_just_closed_one_is_not_full)
+TEST(closer_that_has_just_closed_one_is_not_full)
 {
 	uint64_t begin;
 	bool full;
@@ -214,7 +210,6 @@ START_TEST(closer_that_has_just_closed_one_is_not_full)
 	ck_assert(!full);
 	slow_close_release();
 }
-END_TEST
 
 /* Takes the closer's CPU with real-time priority and does not wait. Returns
  * false without the permission. */
@@ -231,31 +226,11 @@ static bool keep_others_from_running(void)
 
 /* On a busy machine many programs said hello before the closer got a CPU, and
  * fuzz_hello's good program was refused. */
-START_TEST(closer_is_not_full_while_it_has_no_cpu)
+TEST(closer_is_not_full_while_it_has_no_cpu)
 {
 	if (!keep_others_from_running())
 		return;
 	for (int i = 0; i < 2 * SLOW_CLOSE_FULL; i++)
 		closer_close(open("/dev/null", O_RDONLY | O_CLOEXEC));
 	ck_assert(!closer_is_full());
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("closer");
-	TCase *tcase = suite_case(suite, "closer");
-
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, closer_receives_descriptors);
-	tcase_add_loop_test(tcase, closer_leaves_too_many_descriptors_alone, 0,
-			    FDS + 1);
-	tcase_add_test(tcase, closer_does_not_end_what_found_no_room);
-	tcase_add_test(tcase, closer_lets_a_peer_read_its_answer);
-	tcase_add_test(tcase,
-		       closer_ends_connections_while_descriptors_hold_it);
-	tcase_add_test(tcase, closer_is_not_full_of_a_few);
-	tcase_add_test(tcase, closer_that_has_just_closed_one_is_not_full);
-	tcase_add_test(tcase, closer_is_not_full_while_it_has_no_cpu);
-	return suite_run(suite);
 }

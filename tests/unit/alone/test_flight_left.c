@@ -37,7 +37,7 @@ static void set_counter(struct flight_left *left)
 	flight_left_take(left, &event);
 }
 
-START_TEST(refused_value_is_no_memory)
+TEST(refused_value_is_no_memory, UNLESS(HAS_ASAN || HAS_TSAN))
 {
 	struct flight_left left = { 0 };
 	uint64_t without;
@@ -55,16 +55,4 @@ START_TEST(refused_value_is_no_memory)
 	ck_assert_uint_eq(left.memory, without + VALUE_BYTES);
 	flight_left_release(&left);
 }
-END_TEST
 #endif
-
-int main(void)
-{
-	Suite *suite = suite_create("flight_left");
-	TCase *tcase = suite_case(suite, "flight_left");
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	tcase_add_test(tcase, refused_value_is_no_memory);
-#endif
-	return suite_run(suite);
-}

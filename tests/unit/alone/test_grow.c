@@ -21,7 +21,7 @@ const char *__tsan_default_options(void) /* NOLINT: its name */
 	return "allocator_may_return_null=1";
 }
 
-START_TEST(grow_array_keeps_its_elements_and_doubles_its_room)
+TEST(grow_array_keeps_its_elements_and_doubles_its_room)
 {
 	uint32_t *list = NULL;
 	size_t room = 0, grown = 0, before;
@@ -39,9 +39,8 @@ START_TEST(grow_array_keeps_its_elements_and_doubles_its_room)
 	ck_assert_uint_lt(grown, 20);
 	free(list);
 }
-END_TEST
 
-START_TEST(grow_array_to_many_at_once_has_room_for_them)
+TEST(grow_array_to_many_at_once_has_room_for_them)
 {
 	uint16_t *list = NULL;
 	uint32_t room = 0;
@@ -51,9 +50,8 @@ START_TEST(grow_array_to_many_at_once_has_room_for_them)
 	list[99999] = 1;
 	free(list);
 }
-END_TEST
 
-START_TEST(grow_array_beyond_memory_changes_nothing)
+TEST(grow_array_beyond_memory_changes_nothing)
 {
 	uint64_t *list = NULL, *before;
 	size_t room = 0, room_before;
@@ -70,10 +68,9 @@ START_TEST(grow_array_beyond_memory_changes_nothing)
 	ck_assert_uint_eq(list[0], 42);
 	free(list);
 }
-END_TEST
 
 /* An 8-bit room counts to 255. */
-START_TEST(grow_array_ends_where_its_room_cannot_count)
+TEST(grow_array_ends_where_its_room_cannot_count)
 {
 	uint64_t *list = NULL;
 	uint8_t room = 0;
@@ -85,9 +82,8 @@ START_TEST(grow_array_ends_where_its_room_cannot_count)
 	ck_assert_uint_eq(room, 255);
 	free(list);
 }
-END_TEST
 
-START_TEST(grow_array_from_takes_what_its_room_needs)
+TEST(grow_array_from_takes_what_its_room_needs)
 {
 	struct budget budget = { .left = 4096 };
 	uint64_t *list = NULL;
@@ -104,9 +100,8 @@ START_TEST(grow_array_from_takes_what_its_room_needs)
 	ck_assert_uint_eq(budget.left, 0);
 	free(list);
 }
-END_TEST
 
-START_TEST(grow_array_from_gives_back_what_memory_refused)
+TEST(grow_array_from_gives_back_what_memory_refused)
 {
 	struct budget budget = { .left = INT64_MAX };
 	uint64_t *list = NULL;
@@ -116,20 +111,4 @@ START_TEST(grow_array_from_gives_back_what_memory_refused)
 			 -ENOMEM);
 	ck_assert_uint_eq(budget.left, INT64_MAX);
 	ck_assert_ptr_null(list);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("grow");
-	TCase *tcase = suite_case(suite, "grow");
-
-	tcase_add_test(tcase,
-		       grow_array_keeps_its_elements_and_doubles_its_room);
-	tcase_add_test(tcase, grow_array_to_many_at_once_has_room_for_them);
-	tcase_add_test(tcase, grow_array_beyond_memory_changes_nothing);
-	tcase_add_test(tcase, grow_array_ends_where_its_room_cannot_count);
-	tcase_add_test(tcase, grow_array_from_takes_what_its_room_needs);
-	tcase_add_test(tcase, grow_array_from_gives_back_what_memory_refused);
-	return suite_run(suite);
 }

@@ -101,11 +101,11 @@ static uint64_t fill_window(bool refuse)
 	return left;
 }
 
-START_TEST(refused_item_takes_nothing_of_a_windows_budget)
+TEST(refused_item_takes_nothing_of_a_windows_budget,
+     UNLESS(HAS_ASAN || HAS_TSAN))
 {
 	ck_assert_uint_eq(fill_window(true), fill_window(false));
 }
-END_TEST
 
 static uint64_t fill_reader(bool refuse)
 {
@@ -123,21 +123,9 @@ static uint64_t fill_reader(bool refuse)
 	return left;
 }
 
-START_TEST(refused_item_takes_nothing_of_a_readers_budget)
+TEST(refused_item_takes_nothing_of_a_readers_budget,
+     UNLESS(HAS_ASAN || HAS_TSAN))
 {
 	ck_assert_uint_eq(fill_reader(true), fill_reader(false));
 }
-END_TEST
 #endif
-
-int main(void)
-{
-	Suite *suite = suite_create("item_budget");
-	TCase *tcase = suite_case(suite, "item_budget");
-
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	tcase_add_test(tcase, refused_item_takes_nothing_of_a_windows_budget);
-	tcase_add_test(tcase, refused_item_takes_nothing_of_a_readers_budget);
-#endif
-	return suite_run(suite);
-}

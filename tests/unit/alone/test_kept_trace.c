@@ -128,7 +128,11 @@ int fallocate(int fd, int mode, off_t offset, off_t bytes)
 	return (int)syscall(SYS_fallocate, fd, mode, offset, bytes);
 }
 
-START_TEST(copy_is_on_the_disk_before_there_is_a_hole)
+SUITE(scratch_enter, scratch_leave);
+
+FIXTURE(setup, teardown);
+
+TEST(copy_is_on_the_disk_before_there_is_a_hole)
 {
 	put_apart(GONE_ODD, false, false);
 	g_synced = g_early = 0;
@@ -136,36 +140,32 @@ START_TEST(copy_is_on_the_disk_before_there_is_a_hole)
 	ck_assert_int_eq(g_synced, (off_t)sizeof(g_expected));
 	ck_assert(!g_early);
 }
-END_TEST
 
 static const uint64_t g_gone[] = { GONE_ALIGNED, GONE_ODD };
 
-START_TEST(apart_is_read_and_joined)
+TEST(apart_is_read_and_joined, EACH(0, 2))
 {
 	put_apart(g_gone[_i], false, true);
 	ck_assert(kept_trace_is_apart(g_dir_fd));
 	expect_bytes();
 	expect_joined();
 }
-END_TEST
 
-START_TEST(killed_before_the_hole)
+TEST(killed_before_the_hole, EACH(0, 2))
 {
 	put_apart(g_gone[_i], false, false);
 	expect_bytes();
 	expect_joined();
 }
-END_TEST
 
-START_TEST(killed_when_joining_had_begun)
+TEST(killed_when_joining_had_begun, EACH(0, 2))
 {
 	put_apart(g_gone[_i], true, true);
 	expect_bytes();
 	expect_joined();
 }
-END_TEST
 
-START_TEST(killed_before_the_hole_is_taken_out)
+TEST(killed_before_the_hole_is_taken_out)
 {
 	put_apart(GONE_ALIGNED, true, true);
 	write_at(TRACE_NAME, g_expected, HEAD_BYTES / 2,
@@ -173,9 +173,8 @@ START_TEST(killed_before_the_hole_is_taken_out)
 	expect_bytes();
 	expect_joined();
 }
-END_TEST
 
-START_TEST(killed_when_all_was_joined)
+TEST(killed_when_all_was_joined, EACH(0, 2))
 {
 	put_header(g_gone[_i], true);
 	write_at(HEAD_NAME, g_expected, HEAD_BYTES, KEPT_HEADER_BYTES);
@@ -183,10 +182,9 @@ START_TEST(killed_when_all_was_joined)
 	expect_bytes();
 	expect_joined();
 }
-END_TEST
 
 /* The sources are holes except for the last piece. */
-START_TEST(killed_while_copying)
+TEST(killed_while_copying, EACH(0, 9))
 {
 	static const size_t copied[] = { 0,
 					 1,
@@ -208,9 +206,8 @@ START_TEST(killed_while_copying)
 	free(zeros);
 	expect_joined();
 }
-END_TEST
 
-START_TEST(odd_heads)
+TEST(odd_heads)
 {
 	static const char nonsense[KEPT_HEADER_BYTES] = "no head";
 
@@ -228,9 +225,8 @@ START_TEST(odd_heads)
 	expect_bytes();
 	expect_joined();
 }
-END_TEST
 
-START_TEST(head_of_nothing)
+TEST(head_of_nothing)
 {
 	write_at(TRACE_NAME, g_expected, sizeof(g_expected), 0);
 	put_header(0, false);
@@ -238,10 +234,9 @@ START_TEST(head_of_nothing)
 	ck_assert_int_eq(kept_trace_join(g_dir_fd), -EBADMSG);
 	expect_bytes();
 }
-END_TEST
 
 /* Opening it must not block. */
-START_TEST(pipe_for_the_copy)
+TEST(pipe_for_the_copy)
 {
 	put_apart(GONE_ODD, false, true);
 	ck_assert_int_eq(mkfifo(TRACE_JOINED_NAME, 0600), 0);
@@ -249,28 +244,4 @@ START_TEST(pipe_for_the_copy)
 	expect_bytes();
 	ck_assert_int_eq(unlink(TRACE_JOINED_NAME), 0);
 	expect_joined();
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("kept_trace");
-	TCase *tests = suite_case(suite, "files");
-	int failed;
-
-	scratch_enter();
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, apart_is_read_and_joined, 0, 2);
-	tcase_add_test(tests, copy_is_on_the_disk_before_there_is_a_hole);
-	tcase_add_loop_test(tests, killed_before_the_hole, 0, 2);
-	tcase_add_loop_test(tests, killed_when_joining_had_begun, 0, 2);
-	tcase_add_test(tests, killed_before_the_hole_is_taken_out);
-	tcase_add_loop_test(tests, killed_when_all_was_joined, 0, 2);
-	tcase_add_loop_test(tests, killed_while_copying, 0, 9);
-	tcase_add_test(tests, odd_heads);
-	tcase_add_test(tests, head_of_nothing);
-	tcase_add_test(tests, pipe_for_the_copy);
-	failed = suite_run(suite);
-	scratch_leave();
-	return failed;
 }

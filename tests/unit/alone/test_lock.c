@@ -20,7 +20,9 @@ static void setup(void)
 	lock_init(&g_next, LOCK_RECORDING);
 }
 
-START_TEST(lock_in_order_is_taken)
+FIXTURE(setup, NULL);
+
+TEST(lock_in_order_is_taken)
 {
 	for (int i = 0; i < 2 * HELD_MAX; i++) {
 		lock_acquire(&g_outer);
@@ -29,9 +31,8 @@ START_TEST(lock_in_order_is_taken)
 		lock_release(&g_outer);
 	}
 }
-END_TEST
 
-START_TEST(lock_released_in_any_order_is_forgotten)
+TEST(lock_released_in_any_order_is_forgotten)
 {
 	lock_acquire(&g_outer);
 	lock_acquire(&g_inner);
@@ -40,51 +41,44 @@ START_TEST(lock_released_in_any_order_is_forgotten)
 	lock_acquire(&g_outer);
 	lock_release(&g_outer);
 }
-END_TEST
 
-START_TEST(lock_out_of_order_aborts)
+TEST(lock_out_of_order_aborts, SIGNAL(SIGABRT))
 {
 	lock_acquire(&g_inner);
 	lock_acquire(&g_outer);
 }
-END_TEST
 
-START_TEST(lock_tried_out_of_order_aborts)
+TEST(lock_tried_out_of_order_aborts, SIGNAL(SIGABRT))
 {
 	lock_acquire(&g_inner);
 	lock_try(&g_outer);
 }
-END_TEST
 
-START_TEST(lock_of_the_same_rank_aborts)
+TEST(lock_of_the_same_rank_aborts, SIGNAL(SIGABRT))
 {
 	lock_acquire(&g_inner);
 	lock_acquire(&g_next);
 }
-END_TEST
 
-START_TEST(lock_of_the_same_rank_is_taken_in_a_chain)
+TEST(lock_of_the_same_rank_is_taken_in_a_chain)
 {
 	lock_acquire(&g_inner);
 	lock_acquire_chained(&g_next);
 	lock_release(&g_next);
 	lock_release(&g_inner);
 }
-END_TEST
 
-START_TEST(lock_that_is_not_held_aborts)
+TEST(lock_that_is_not_held_aborts, SIGNAL(SIGABRT))
 {
 	lock_release(&g_inner);
 }
-END_TEST
 
-START_TEST(lock_that_was_never_initialised_aborts)
+TEST(lock_that_was_never_initialised_aborts, SIGNAL(SIGABRT))
 {
 	static struct lock zero;
 
 	lock_acquire(&zero);
 }
-END_TEST
 
 static void *try_inner(void *took)
 {
@@ -104,42 +98,17 @@ static bool another_can_take_inner(void)
 	return took;
 }
 
-START_TEST(lock_excludes_others_until_released)
+TEST(lock_excludes_others_until_released)
 {
 	lock_acquire(&g_inner);
 	ck_assert(!another_can_take_inner());
 	lock_release(&g_inner);
 	ck_assert(another_can_take_inner());
 }
-END_TEST
 
-START_TEST(lock_order_is_of_each_thread)
+TEST(lock_order_is_of_each_thread)
 {
 	lock_acquire(&g_outer);
 	ck_assert(another_can_take_inner());
 	lock_release(&g_outer);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("lock");
-	TCase *tcase = suite_case(suite, "order");
-
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, lock_in_order_is_taken);
-	tcase_add_test(tcase, lock_released_in_any_order_is_forgotten);
-	tcase_add_test_raise_signal(tcase, lock_out_of_order_aborts, SIGABRT);
-	tcase_add_test_raise_signal(tcase, lock_tried_out_of_order_aborts,
-				    SIGABRT);
-	tcase_add_test_raise_signal(tcase, lock_of_the_same_rank_aborts,
-				    SIGABRT);
-	tcase_add_test(tcase, lock_of_the_same_rank_is_taken_in_a_chain);
-	tcase_add_test_raise_signal(tcase, lock_that_is_not_held_aborts,
-				    SIGABRT);
-	tcase_add_test_raise_signal(
-		tcase, lock_that_was_never_initialised_aborts, SIGABRT);
-	tcase_add_test(tcase, lock_excludes_others_until_released);
-	tcase_add_test(tcase, lock_order_is_of_each_thread);
-	return suite_run(suite);
 }

@@ -52,7 +52,7 @@ static struct order_item item(uint64_t clock, uint64_t stream, uint64_t n)
 
 /* --- one stream ---------------------------------------------------------- */
 
-START_TEST(order_keeps_back_what_is_not_older)
+TEST(order_keeps_back_what_is_not_older)
 {
 	struct order_stream *stream;
 	uint64_t i;
@@ -75,10 +75,9 @@ START_TEST(order_keeps_back_what_is_not_older)
 		ck_assert_uint_eq(g_got[i].b, i);
 	end_order();
 }
-END_TEST
 
 /* A broken program may report any clock. */
-START_TEST(order_ends_with_the_last_clock_there_is)
+TEST(order_ends_with_the_last_clock_there_is)
 {
 	struct order_stream *stream;
 	int i;
@@ -92,7 +91,6 @@ START_TEST(order_ends_with_the_last_clock_there_is)
 	ck_assert_uint_eq(g_count, 1000);
 	end_order();
 }
-END_TEST
 
 /* --- several ------------------------------------------------------------- */
 
@@ -150,7 +148,7 @@ static size_t feed_randomly(int streams, struct order_item *all)
 	return count;
 }
 
-START_TEST(order_is_that_of_clocks)
+TEST(order_is_that_of_clocks, EACH(0, 3 * STREAMS_MAX))
 {
 	static struct order_item all[ITEMS_MAX];
 	size_t count, i;
@@ -168,10 +166,9 @@ START_TEST(order_is_that_of_clocks)
 	}
 	end_order();
 }
-END_TEST
 
 /* Items may be out of order, but not within a stream. */
-START_TEST(order_loses_nothing_without_memory)
+TEST(order_loses_nothing_without_memory, EACH(0, 4))
 {
 	static struct order_item all[ITEMS_MAX];
 	uint64_t last[STREAMS_MAX] = { 0 };
@@ -189,9 +186,8 @@ START_TEST(order_loses_nothing_without_memory)
 	}
 	end_order();
 }
-END_TEST
 
-START_TEST(order_opens_none_without_budget)
+TEST(order_opens_none_without_budget)
 {
 	struct order_stream *stream = NULL;
 
@@ -202,7 +198,6 @@ START_TEST(order_opens_none_without_budget)
 	g_budget.left = 1 << 26;
 	end_order();
 }
-END_TEST
 
 /* A sanitizer brings its own allocator. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -238,7 +233,7 @@ static void count_items(void *context, const struct order_item *items,
 
 /* The consumer allocated for its first turn. Without memory a feeder retried
  * forever, and the last items vanished silently. */
-START_TEST(order_hands_over_without_an_allocation)
+TEST(order_hands_over_without_an_allocation, UNLESS(HAS_ASAN || HAS_TSAN))
 {
 	struct order_stream *stream;
 	uint64_t i;
@@ -258,7 +253,6 @@ START_TEST(order_hands_over_without_an_allocation)
 	order_close(&stream);
 	end_order();
 }
-END_TEST
 #endif
 
 /* --- threads ------------------------------------------------------------- */
@@ -287,7 +281,7 @@ static void *feed(void *context)
 	return NULL;
 }
 
-START_TEST(order_of_threads_is_whole)
+TEST(order_of_threads_is_whole, EACH(0, 3))
 {
 	pthread_t thread[FEEDERS];
 	uint64_t sum = 0;
@@ -311,9 +305,8 @@ START_TEST(order_of_threads_is_whole)
 	ck_assert_uint_eq(sum, (uint64_t)g_count * (g_count + 1) / 2);
 	end_order();
 }
-END_TEST
 
-START_TEST(orders_are_released_together)
+TEST(orders_are_released_together)
 {
 	struct orders orders;
 	struct order_stream *stream;
@@ -334,23 +327,4 @@ START_TEST(orders_are_released_together)
 	ck_assert_uint_eq(orders.count, 0);
 	orders_destroy(&orders);
 	end_order();
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("order");
-	TCase *tcase = suite_case(suite, "order");
-
-	tcase_add_test(tcase, order_keeps_back_what_is_not_older);
-	tcase_add_test(tcase, order_ends_with_the_last_clock_there_is);
-	tcase_add_loop_test(tcase, order_is_that_of_clocks, 0, 3 * STREAMS_MAX);
-	tcase_add_loop_test(tcase, order_loses_nothing_without_memory, 0, 4);
-	tcase_add_test(tcase, order_opens_none_without_budget);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	tcase_add_test(tcase, order_hands_over_without_an_allocation);
-#endif
-	tcase_add_loop_test(tcase, order_of_threads_is_whole, 0, 3);
-	tcase_add_test(tcase, orders_are_released_together);
-	return suite_run(suite);
 }

@@ -63,7 +63,9 @@ static int open_self(void)
 
 /* --- contents of files ---------------------------------------------------- */
 
-START_TEST(reader_says_what_the_file_says)
+FIXTURE(setup, teardown);
+
+TEST(reader_says_what_the_file_says)
 {
 	const struct reader_symtab own = { .fd = -1 };
 	struct elf_functions functions, expected;
@@ -101,9 +103,8 @@ START_TEST(reader_says_what_the_file_says)
 	free(expected_bounds.list);
 	close(fd);
 }
-END_TEST
 
-START_TEST(readers_that_are_idle_for_long_end)
+TEST(readers_that_are_idle_for_long_end)
 {
 	struct readers_stats stats;
 	struct elf_headers headers;
@@ -124,10 +125,9 @@ START_TEST(readers_that_are_idle_for_long_end)
 	ck_assert_uint_eq(stats.started, 2);
 	close(fd);
 }
-END_TEST
 
 /* O_PATH files that are not on a disk are opened by another process. */
-START_TEST(reader_reads_files_that_an_opener_has_opened)
+TEST(reader_reads_files_that_an_opener_has_opened)
 {
 	char path[] = "/dev/shm/test_reader.XXXXXX", out[8];
 	int file = mkstemp(path), fd;
@@ -154,9 +154,8 @@ START_TEST(reader_reads_files_that_an_opener_has_opened)
 		-ENOENT);
 	close(file);
 }
-END_TEST
 
-START_TEST(reader_copies_bytes_up_to_the_end_of_the_file)
+TEST(reader_copies_bytes_up_to_the_end_of_the_file)
 {
 	char out[8] = "";
 	size_t got;
@@ -176,10 +175,9 @@ START_TEST(reader_copies_bytes_up_to_the_end_of_the_file)
 	ck_assert_uint_eq(got, 0);
 	close(fd);
 }
-END_TEST
 
 /* "123456789" is the check value of this crc32. */
-START_TEST(reader_computes_the_checksum_of_debug_links)
+TEST(reader_computes_the_checksum_of_debug_links)
 {
 	uint32_t sum = 0;
 	int fd;
@@ -190,9 +188,8 @@ START_TEST(reader_computes_the_checksum_of_debug_links)
 	ck_assert_uint_eq(sum, 0xcbf43926);
 	close(fd);
 }
-END_TEST
 
-START_TEST(reader_says_what_is_no_elf_file)
+TEST(reader_says_what_is_no_elf_file)
 {
 	struct elf_headers headers;
 	int fd;
@@ -204,7 +201,6 @@ START_TEST(reader_says_what_is_no_elf_file)
 	ck_assert_str_eq(g_why, "not an ELF file");
 	close(fd);
 }
-END_TEST
 
 /* --- processes ------------------------------------------------------------ */
 
@@ -229,7 +225,7 @@ static int ask_for_a_byte(uid_t uid)
 	return err;
 }
 
-START_TEST(reader_process_serves_one_user_only)
+TEST(reader_process_serves_one_user_only)
 {
 	for (int i = 0; i < 5; i++)
 		ck_assert_int_eq(ask_for_a_byte(7), 0);
@@ -247,9 +243,8 @@ START_TEST(reader_process_serves_one_user_only)
 		;
 	ck_assert_int_eq(errno, ECHILD);
 }
-END_TEST
 
-START_TEST(reader_process_that_died_while_idle_is_replaced)
+TEST(reader_process_that_died_while_idle_is_replaced)
 {
 	char command[64];
 
@@ -261,9 +256,8 @@ START_TEST(reader_process_that_died_while_idle_is_replaced)
 	ck_assert_uint_eq(stats().started, 2);
 	ck_assert_uint_eq(stats().busy, 0);
 }
-END_TEST
 
-START_TEST(reader_that_does_not_answer_is_killed)
+TEST(reader_that_does_not_answer_is_killed)
 {
 	char command[64];
 
@@ -276,10 +270,9 @@ START_TEST(reader_that_does_not_answer_is_killed)
 	ck_assert_uint_eq(stats().killed, 1);
 	ck_assert_int_eq(ask_for_a_byte(7), 0);
 }
-END_TEST
 
 /* The start was retried forever. */
-START_TEST(reader_that_cannot_be_started_is_told)
+TEST(reader_that_cannot_be_started_is_told)
 {
 	struct elf_headers headers;
 	int fd = open_self();
@@ -291,16 +284,14 @@ START_TEST(reader_that_cannot_be_started_is_told)
 				"temporarily unavailable");
 	close(fd);
 }
-END_TEST
 
-START_TEST(reader_that_is_missing_is_told)
+TEST(reader_that_is_missing_is_told)
 {
 	setenv("PERFREC_READER", "/nowhere/perfrec-reader", 1);
 	ck_assert_int_eq(ask_for_a_byte(7), -ENOENT);
 	ck_assert_str_eq(g_why, "cannot start perfrec-reader: No such file or "
 				"directory");
 }
-END_TEST
 
 /* --- a hijacked reader ---------------------------------------------------- */
 
@@ -422,7 +413,7 @@ static void use_player(size_t number)
 	setenv("PERFREC_READER", path, 1);
 }
 
-START_TEST(reader_answers_are_checked)
+TEST(reader_answers_are_checked, EACH(0, (int)ARRAY_SIZE(g_answers)))
 {
 	const struct answer *answer = &g_answers[_i];
 	const struct reader_symtab own = { .fd = -1 };
@@ -445,38 +436,14 @@ START_TEST(reader_answers_are_checked)
 	free(functions.strings);
 	close(fd);
 }
-END_TEST
 
-static Suite *make_suite(void)
+static int play_another(int argc, char **argv)
 {
-	Suite *suite = suite_create("reader");
-	TCase *tcase = suite_case(suite, "reader");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, reader_says_what_the_file_says);
-	tcase_add_test(tcase, reader_copies_bytes_up_to_the_end_of_the_file);
-	tcase_add_test(tcase, readers_that_are_idle_for_long_end);
-	tcase_add_test(tcase, reader_reads_files_that_an_opener_has_opened);
-	tcase_add_test(tcase, reader_computes_the_checksum_of_debug_links);
-	tcase_add_test(tcase, reader_says_what_is_no_elf_file);
-	tcase_add_test(tcase, reader_process_serves_one_user_only);
-	tcase_add_test(tcase, reader_process_that_died_while_idle_is_replaced);
-	tcase_add_test(tcase, reader_that_does_not_answer_is_killed);
-	tcase_add_test(tcase, reader_that_cannot_be_started_is_told);
-	tcase_add_test(tcase, reader_that_is_missing_is_told);
-	tcase_add_loop_test(tcase, reader_answers_are_checked, 0,
-			    (int)ARRAY_SIZE(g_answers));
-	return suite;
-}
-
-int main(int argc, char **argv)
-{
-	int failed;
-
 	if (argc == 3 && !strcmp(argv[1], "play"))
 		return play_reader(&g_answers[atoi(argv[2])]);
-	scratch_enter();
-	failed = suite_run(make_suite());
-	scratch_leave();
-	return failed;
+	return -1;
 }
+
+ROLE(play_another);
+
+SUITE(scratch_enter, scratch_leave);

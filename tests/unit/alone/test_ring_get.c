@@ -77,16 +77,17 @@ static uint64_t get_all(void)
 	return all;
 }
 
-START_TEST(ring_get_empty_has_nothing)
+FIXTURE(setup, teardown);
+
+TEST(ring_get_empty_has_nothing)
 {
 	const struct record *cells;
 
 	ck_assert_int_eq(ring_get_look(&g_ring), 0);
 	ck_assert_uint_eq(ring_get_run(&g_ring, 10, &cells), 0);
 }
-END_TEST
 
-START_TEST(ring_get_many_laps_reads_all_in_order)
+TEST(ring_get_many_laps_reads_all_in_order)
 {
 	uint64_t all = 0;
 
@@ -97,34 +98,30 @@ START_TEST(ring_get_many_laps_reads_all_in_order)
 	}
 	ck_assert_uint_eq(all, g_slot->head);
 }
-END_TEST
 
-START_TEST(ring_get_full_ring_is_read)
+TEST(ring_get_full_ring_is_read)
 {
 	put(CELLS);
 	ck_assert_int_eq(ring_get_look(&g_ring), CELLS);
 	ck_assert_uint_eq(get_all(), CELLS);
 }
-END_TEST
 
-START_TEST(ring_get_head_beyond_ring_is_broken)
+TEST(ring_get_head_beyond_ring_is_broken)
 {
 	put(10);
 	g_slot->head = g_ring.tail + CELLS + 1;
 	ck_assert_int_eq(ring_get_look(&g_ring), -EBADMSG);
 }
-END_TEST
 
-START_TEST(ring_get_head_backward_is_broken)
+TEST(ring_get_head_backward_is_broken)
 {
 	put(10);
 	get_all();
 	g_slot->head = 9;
 	ck_assert_int_eq(ring_get_look(&g_ring), -EBADMSG);
 }
-END_TEST
 
-START_TEST(ring_get_shared_tail_is_never_believed)
+TEST(ring_get_shared_tail_is_never_believed)
 {
 	put(10);
 	g_slot->tail = 1234567;
@@ -135,7 +132,6 @@ START_TEST(ring_get_shared_tail_is_never_believed)
 	ck_assert_uint_eq(g_slot->read, 10);
 	ck_assert_uint_eq(g_slot->room, 1);
 }
-END_TEST
 
 static void *wait_for_room(void *context)
 {
@@ -149,7 +145,7 @@ static void *wait_for_room(void *context)
 	return NULL;
 }
 
-START_TEST(ring_get_publish_wakes_who_waits)
+TEST(ring_get_publish_wakes_who_waits)
 {
 	pthread_t writer;
 
@@ -161,7 +157,6 @@ START_TEST(ring_get_publish_wakes_who_waits)
 	get_all();
 	ck_assert_int_eq(pthread_join(writer, NULL), 0);
 }
-END_TEST
 
 /* --- returned memory ----------------------------------------------------- */
 
@@ -218,7 +213,9 @@ static void put_and_get(uint64_t count, uint64_t each, uint64_t cell_ns)
 	}
 }
 
-START_TEST(ring_get_gives_memory_of_slow_writers_back)
+FIXTURE(setup_file, teardown_file);
+
+TEST(ring_get_gives_memory_of_slow_writers_back)
 {
 	for (int i = 0; i < 3 * 8; i++) {
 		/* The upper limit of a slow rate. */
@@ -228,10 +225,9 @@ START_TEST(ring_get_gives_memory_of_slow_writers_back)
 		ck_assert_uint_eq(g_ring.given, g_slot->tail);
 	}
 }
-END_TEST
 
 /* Large bursts after long pauses, some across the end of the ring. */
-START_TEST(ring_get_gives_memory_of_rare_bursts_back)
+TEST(ring_get_gives_memory_of_rare_bursts_back)
 {
 	put_and_get(1, 1, MS_NS);
 	for (int i = 0; i < 20; i++) {
@@ -239,9 +235,8 @@ START_TEST(ring_get_gives_memory_of_rare_bursts_back)
 		ck_assert_uint_le(bytes_in_file(), KEPT_BYTES);
 	}
 }
-END_TEST
 
-START_TEST(ring_get_leaves_memory_to_fast_writers)
+TEST(ring_get_leaves_memory_to_fast_writers)
 {
 	put_and_get(2 * FILE_CELLS, 1024, 1000);
 	ck_assert_uint_eq(bytes_in_file(), FILE_CELLS * sizeof(*g_cells));
@@ -250,10 +245,9 @@ START_TEST(ring_get_leaves_memory_to_fast_writers)
 	put_and_get(FILE_CELLS + 4096, 64, MS_NS);
 	ck_assert_uint_le(bytes_in_file(), KEPT_BYTES);
 }
-END_TEST
 
 /* Anonymous memory plays a kernel that cannot punch holes. */
-START_TEST(ring_get_goes_on_where_memory_cannot_be_given_back)
+TEST(ring_get_goes_on_where_memory_cannot_be_given_back)
 {
 	void *again = mmap(g_cells, FILE_CELLS * sizeof(*g_cells),
 			   PROT_READ | PROT_WRITE,
@@ -263,9 +257,8 @@ START_TEST(ring_get_goes_on_where_memory_cannot_be_given_back)
 	put_and_get(3 * FILE_CELLS, 100, MS_NS);
 	ck_assert_uint_eq(g_slot->tail, g_slot->read);
 }
-END_TEST
 
-START_TEST(ring_get_waits_before_it_gives_memory_back)
+TEST(ring_get_waits_before_it_gives_memory_back)
 {
 	uint64_t wait_ns = UINT64_MAX;
 
@@ -278,9 +271,8 @@ START_TEST(ring_get_waits_before_it_gives_memory_back)
 	put_and_get(FILE_CELLS + 4096, 100, MS_NS);
 	ck_assert_uint_le(bytes_in_file(), KEPT_BYTES);
 }
-END_TEST
 
-START_TEST(ring_get_survives_a_writer_that_writes_beyond_its_room)
+TEST(ring_get_survives_a_writer_that_writes_beyond_its_room)
 {
 	put_and_get(1000, 1000, MS_NS);
 	ck_assert_uint_eq(g_slot->tail, 0);
@@ -290,31 +282,4 @@ START_TEST(ring_get_survives_a_writer_that_writes_beyond_its_room)
 	ring_get_consume(&g_ring, FILE_CELLS);
 	ring_get_publish(&g_ring, g_now_ns);
 	ck_assert_uint_eq(g_slot->tail, FILE_CELLS + 1000);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("ring_get");
-	TCase *tcase = suite_case(suite, "ring_get");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, ring_get_empty_has_nothing);
-	tcase_add_test(tcase, ring_get_many_laps_reads_all_in_order);
-	tcase_add_test(tcase, ring_get_full_ring_is_read);
-	tcase_add_test(tcase, ring_get_head_beyond_ring_is_broken);
-	tcase_add_test(tcase, ring_get_head_backward_is_broken);
-	tcase_add_test(tcase, ring_get_shared_tail_is_never_believed);
-	tcase_add_test(tcase, ring_get_publish_wakes_who_waits);
-	tcase = suite_case(suite, "ring_get_memory");
-	tcase_add_checked_fixture(tcase, setup_file, teardown_file);
-	tcase_add_test(tcase, ring_get_gives_memory_of_slow_writers_back);
-	tcase_add_test(tcase, ring_get_gives_memory_of_rare_bursts_back);
-	tcase_add_test(tcase, ring_get_leaves_memory_to_fast_writers);
-	tcase_add_test(tcase,
-		       ring_get_goes_on_where_memory_cannot_be_given_back);
-	tcase_add_test(tcase, ring_get_waits_before_it_gives_memory_back);
-	tcase_add_test(tcase,
-		       ring_get_survives_a_writer_that_writes_beyond_its_room);
-	return suite_run(suite);
 }

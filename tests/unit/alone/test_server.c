@@ -388,7 +388,11 @@ static void teardown_with(uint64_t spans, uint64_t broken)
 
 /* --- tests --------------------------------------------------------------- */
 
-START_TEST(server_good_program_is_recorded)
+SUITE(scratch_enter, scratch_leave);
+
+FIXTURE(setup, NULL);
+
+TEST(server_good_program_is_recorded)
 {
 	struct program program;
 	const struct liveness_shm *liveness;
@@ -411,9 +415,8 @@ START_TEST(server_good_program_is_recorded)
 	ck_assert_uint_eq(liveness->closed, 1);
 	program_release(&program);
 }
-END_TEST
 
-START_TEST(server_slot_used_again_goes_on_where_it_was)
+TEST(server_slot_used_again_goes_on_where_it_was)
 {
 	struct program program;
 
@@ -426,9 +429,8 @@ START_TEST(server_slot_used_again_goes_on_where_it_was)
 	teardown_with(20000, 0);
 	program_release(&program);
 }
-END_TEST
 
-START_TEST(server_bad_hello_is_refused)
+TEST(server_bad_hello_is_refused)
 {
 	struct program program;
 	struct bad {
@@ -454,9 +456,8 @@ START_TEST(server_bad_hello_is_refused)
 	}
 	teardown_with(0, 0);
 }
-END_TEST
 
-START_TEST(server_too_long_hello_is_refused)
+TEST(server_too_long_hello_is_refused)
 {
 	char bytes[4096] = { 0 };
 	struct program program;
@@ -468,9 +469,8 @@ START_TEST(server_too_long_hello_is_refused)
 	program_release(&program);
 	teardown_with(0, 0);
 }
-END_TEST
 
-START_TEST(server_other_version_is_refused_as_such)
+TEST(server_other_version_is_refused_as_such)
 {
 	struct program program;
 
@@ -481,9 +481,8 @@ START_TEST(server_other_version_is_refused_as_such)
 	program_release(&program);
 	teardown_with(0, 0);
 }
-END_TEST
 
-START_TEST(server_wrong_seals_are_refused)
+TEST(server_wrong_seals_are_refused)
 {
 	const int seals[] = { 0, F_SEAL_SHRINK, F_SEAL_SHRINK | F_SEAL_GROW,
 			      F_SEAL_GROW | F_SEAL_SEAL,
@@ -497,9 +496,8 @@ START_TEST(server_wrong_seals_are_refused)
 	}
 	teardown_with(0, 0);
 }
-END_TEST
 
-START_TEST(server_wrong_sizes_are_refused)
+TEST(server_wrong_sizes_are_refused)
 {
 	const struct {
 		uint32_t slots, cells;
@@ -530,9 +528,8 @@ START_TEST(server_wrong_sizes_are_refused)
 	}
 	teardown_with(0, 0);
 }
-END_TEST
 
-START_TEST(server_page_unlike_hello_is_refused)
+TEST(server_page_unlike_hello_is_refused)
 {
 	struct program program;
 
@@ -546,9 +543,8 @@ START_TEST(server_page_unlike_hello_is_refused)
 	program_release(&program);
 	teardown_with(0, 0);
 }
-END_TEST
 
-START_TEST(server_plain_file_is_refused)
+TEST(server_plain_file_is_refused)
 {
 	struct program program;
 
@@ -562,9 +558,8 @@ START_TEST(server_plain_file_is_refused)
 	program_release(&program);
 	teardown_with(0, 0);
 }
-END_TEST
 
-START_TEST(server_silent_connections_do_not_stop_others)
+TEST(server_silent_connections_do_not_stop_others)
 {
 	struct sockaddr_un address = { AF_UNIX, "socket" };
 	int fds[600];
@@ -580,7 +575,6 @@ START_TEST(server_silent_connections_do_not_stop_others)
 		close(fds[i]);
 	teardown_with(100, 0);
 }
-END_TEST
 
 #define CONNECTIONS 256 /* limit */
 
@@ -609,7 +603,7 @@ static pid_t begin_silent(void)
 }
 
 /* Idle connections use up all places; the new one must not make room. */
-START_TEST(server_newest_connection_does_not_make_room)
+TEST(server_newest_connection_does_not_make_room)
 {
 	pid_t silent[CONNECTIONS + 8];
 	struct program program;
@@ -627,7 +621,6 @@ START_TEST(server_newest_connection_does_not_make_room)
 	teardown_with(0, 0);
 	program_release(&program);
 }
-END_TEST
 
 static void *close_fd(void *fd)
 {
@@ -662,7 +655,7 @@ static void send_lingering(struct program *program, int before)
 	/* The peer closes at the end of this process. */
 }
 
-START_TEST(server_lingering_descriptors_stop_nobody)
+TEST(server_lingering_descriptors_stop_nobody, EACH(0, 2))
 {
 	struct program program[8];
 
@@ -674,9 +667,8 @@ START_TEST(server_lingering_descriptors_stop_nobody)
 	for (size_t i = 0; i < ARRAY_SIZE(program); i++)
 		program_release(&program[i]);
 }
-END_TEST
 
-START_TEST(server_lingering_descriptor_of_other_user_stops_nobody)
+TEST(server_lingering_descriptor_of_other_user_stops_nobody)
 {
 	struct program program;
 	pid_t pid;
@@ -699,9 +691,8 @@ START_TEST(server_lingering_descriptor_of_other_user_stops_nobody)
 	kill(pid, SIGKILL);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 }
-END_TEST
 
-START_TEST(server_receives_nothing_while_closers_are_full)
+TEST(server_receives_nothing_while_closers_are_full)
 {
 	struct program program;
 
@@ -716,9 +707,8 @@ START_TEST(server_receives_nothing_while_closers_are_full)
 	program_release(&program);
 	teardown_with(0, 0);
 }
-END_TEST
 
-START_TEST(server_other_user_is_refused)
+TEST(server_other_user_is_refused)
 {
 	struct program program;
 	pid_t pid;
@@ -740,7 +730,6 @@ START_TEST(server_other_user_is_refused)
 	ck_assert_int_eq(status, 0);
 	teardown_with(0, 0);
 }
-END_TEST
 
 /* Slots with values that the shim never writes. */
 typedef void spoil(struct program *program);
@@ -791,13 +780,12 @@ static void run_spoiled(struct program *program)
 	wait_until(&program->page->control, CONTROL_OFF);
 }
 
-START_TEST(server_broken_ring_ends_its_recording_only)
+TEST(server_broken_ring_ends_its_recording_only, EACH(0, ARRAY_SIZE(g_spoils)))
 {
 	g_spoil = g_spoils[_i];
 	in_child(run_spoiled);
 	teardown_with(100, 1);
 }
-END_TEST
 
 /* Changes the shared words that the collector does not trust. */
 static void run_scribbling(struct program *program)
@@ -835,12 +823,11 @@ static void run_scribbling(struct program *program)
 	leave(program, 0);
 }
 
-START_TEST(server_scribbled_words_change_no_counts)
+TEST(server_scribbled_words_change_no_counts)
 {
 	in_child(run_scribbling);
 	teardown_with(2000, 0);
 }
-END_TEST
 
 static void run_until_killed(struct program *program)
 {
@@ -850,7 +837,7 @@ static void run_until_killed(struct program *program)
 	kill(getpid(), SIGKILL);
 }
 
-START_TEST(server_killed_program_keeps_what_it_recorded)
+TEST(server_killed_program_keeps_what_it_recorded)
 {
 	struct program program;
 	pid_t pid = fork();
@@ -864,7 +851,6 @@ START_TEST(server_killed_program_keeps_what_it_recorded)
 	ck_assert(WIFSIGNALED(status));
 	teardown_with(501, 0);
 }
-END_TEST
 
 static void run_forking(struct program *program)
 {
@@ -886,50 +872,9 @@ static void run_forking(struct program *program)
 	leave(program, 0);
 }
 
-START_TEST(server_forked_children_are_processes)
+TEST(server_forked_children_are_processes)
 {
 	in_child(run_forking);
 	teardown_with(50 * SLOTS, 0);
 	ck_assert_ptr_null(g_collector.recording);
-}
-END_TEST
-
-static void add_tests(TCase *tcase)
-{
-	tcase_add_test(tcase, server_good_program_is_recorded);
-	tcase_add_test(tcase, server_slot_used_again_goes_on_where_it_was);
-	tcase_add_test(tcase, server_bad_hello_is_refused);
-	tcase_add_test(tcase, server_too_long_hello_is_refused);
-	tcase_add_test(tcase, server_other_version_is_refused_as_such);
-	tcase_add_test(tcase, server_wrong_seals_are_refused);
-	tcase_add_test(tcase, server_wrong_sizes_are_refused);
-	tcase_add_test(tcase, server_page_unlike_hello_is_refused);
-	tcase_add_test(tcase, server_plain_file_is_refused);
-	tcase_add_test(tcase, server_silent_connections_do_not_stop_others);
-	tcase_add_test(tcase, server_newest_connection_does_not_make_room);
-	tcase_add_loop_test(tcase, server_lingering_descriptors_stop_nobody, 0,
-			    2);
-	tcase_add_test(tcase,
-		       server_lingering_descriptor_of_other_user_stops_nobody);
-	tcase_add_test(tcase, server_receives_nothing_while_closers_are_full);
-	tcase_add_test(tcase, server_other_user_is_refused);
-	tcase_add_loop_test(tcase, server_broken_ring_ends_its_recording_only,
-			    0, ARRAY_SIZE(g_spoils));
-	tcase_add_test(tcase, server_scribbled_words_change_no_counts);
-	tcase_add_test(tcase, server_killed_program_keeps_what_it_recorded);
-	tcase_add_test(tcase, server_forked_children_are_processes);
-}
-
-int main(void)
-{
-	Suite *suite = suite_create("server");
-	TCase *tcase = suite_case(suite, "server");
-	int failed;
-
-	scratch_enter();
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	add_tests(tcase);
-	failed = suite_run(suite);
-	scratch_leave();
-	return failed;
 }

@@ -43,7 +43,9 @@ static void teardown(void)
 	ck_assert_ptr_null(g_store);
 }
 
-START_TEST(text_store_keeps_equal_texts_once)
+FIXTURE(setup, teardown);
+
+TEST(text_store_keeps_equal_texts_once)
 {
 	char text[] = "leaf";
 	const char *kept = text_store_text(g_store, text);
@@ -54,10 +56,9 @@ START_TEST(text_store_keeps_equal_texts_once)
 	ck_assert_ptr_eq(text_store_told(g_store, "leaf"), kept);
 	ck_assert_ptr_ne(text_store_text(g_store, "leaves"), kept);
 }
-END_TEST
 
 /* A program's names could use up the room of all functions. */
-START_TEST(text_store_told_texts_leave_half_of_the_room)
+TEST(text_store_told_texts_leave_half_of_the_room)
 {
 	char *text = malloc(TEXT_BYTES);
 	const char *first;
@@ -81,9 +82,8 @@ START_TEST(text_store_told_texts_leave_half_of_the_room)
 	ck_assert_str_eq(text_store_text(g_store, "function"), "function");
 	free(text);
 }
-END_TEST
 
-START_TEST(text_store_finds_each_of_many)
+TEST(text_store_finds_each_of_many)
 {
 	const char *kept[3000];
 	char text[32];
@@ -99,10 +99,9 @@ START_TEST(text_store_finds_each_of_many)
 		ck_assert_ptr_eq(text_store_text(g_store, text), kept[i]);
 	}
 }
-END_TEST
 
 /* The summary claimed that names took all of their 256 MiB. */
-START_TEST(text_store_without_memory_is_not_full)
+TEST(text_store_without_memory_is_not_full)
 {
 	static char text[BYTES_MAX];
 	const char *kept;
@@ -119,18 +118,4 @@ START_TEST(text_store_without_memory_is_not_full)
 	g_fail = false;
 	ck_assert(!CAN_FAIL || (!kept && err == ENOMEM));
 	ck_assert_ptr_nonnull(text_store_text(g_store, "leaf"));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("text_store");
-	TCase *tcase = suite_case(suite, "text_store");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, text_store_keeps_equal_texts_once);
-	tcase_add_test(tcase, text_store_finds_each_of_many);
-	tcase_add_test(tcase, text_store_told_texts_leave_half_of_the_room);
-	tcase_add_test(tcase, text_store_without_memory_is_not_full);
-	return suite_run(suite);
 }

@@ -346,7 +346,29 @@ static void *produce(void *context)
 
 /* --- tests --- */
 
-START_TEST(trace_file_what_belongs_to_no_thread_comes_first)
+static void setup(void)
+{
+	strcpy(strrchr(g_dir, '.'), ".XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(g_dir));
+	g_dir_fd = open(g_dir, O_DIRECTORY | O_RDONLY);
+	ck_assert_int_ge(g_dir_fd, 0);
+	for (unsigned int i = 0; i < NAME_TABLE; i++)
+		snprintf(g_names[i], sizeof(g_names[i]), "function_%u", i);
+	memset(g_long_name, 'x', sizeof(g_long_name) - 1);
+	for (size_t i = 0; i < sizeof(g_letters); i++)
+		g_letters[i] = (char)('a' + rand() % 4);
+}
+
+static void teardown(void)
+{
+	unlinkat(g_dir_fd, TRACE_NAME, 0);
+	close(g_dir_fd);
+	rmdir(g_dir);
+}
+
+FIXTURE(setup, teardown);
+
+TEST(trace_file_what_belongs_to_no_thread_comes_first)
 {
 	struct trace_file *file = open_file(true, 2, 0);
 	struct producer globals = { .file = file, .sequence = 1 };
@@ -358,7 +380,6 @@ START_TEST(trace_file_what_belongs_to_no_thread_comes_first)
 	ck_assert_int_eq(trace_file_close(&file), 0);
 	ck_assert_uint_eq(tally_file().globals_before_2, globals.events);
 }
-END_TEST
 
 static void write_and_check(bool compress, unsigned int threads)
 {
@@ -393,17 +414,15 @@ static void write_and_check(bool compress, unsigned int threads)
 	ck_assert_int_eq(g_modules.references, 0);
 }
 
-START_TEST(trace_file_of_many_threads_is_complete_and_in_order)
+TEST(trace_file_of_many_threads_is_complete_and_in_order)
 {
 	write_and_check(false, 0);
 }
-END_TEST
 
-START_TEST(trace_file_compressed_is_complete_and_in_order)
+TEST(trace_file_compressed_is_complete_and_in_order, EACH(1, 4))
 {
 	write_and_check(true, _i);
 }
-END_TEST
 
 static void produce_alone(bool compress)
 {
@@ -431,7 +450,7 @@ static void gather_packet(void *context, const pb_packet *packet)
 	all->size += bytes;
 }
 
-START_TEST(trace_file_compressed_says_the_same_as_uncompressed)
+TEST(trace_file_compressed_says_the_same_as_uncompressed)
 {
 	struct file_bytes plain, packed, gathered = { malloc(GATHER_BYTES), 0 };
 
@@ -448,9 +467,8 @@ START_TEST(trace_file_compressed_says_the_same_as_uncompressed)
 	free(packed.data);
 	free(plain.data);
 }
-END_TEST
 
-START_TEST(trace_file_cut_at_any_byte_loads_up_to_there)
+TEST(trace_file_cut_at_any_byte_loads_up_to_there, EACH(0, 2))
 {
 	struct trace_file *file = open_file(_i, 1, 0);
 	struct producer producer = { .file = file, .sequence = 3 };
@@ -477,9 +495,8 @@ START_TEST(trace_file_cut_at_any_byte_loads_up_to_there)
 	ck_assert_uint_ge(before, producer.events);
 	free(bytes.data);
 }
-END_TEST
 
-START_TEST(trace_file_long_names_are_all_written)
+TEST(trace_file_long_names_are_all_written, EACH(0, 2))
 {
 	struct trace_file *file = open_file(_i, 1, 0);
 	struct producer producer = { .file = file, .sequence = 3 };
@@ -501,7 +518,6 @@ START_TEST(trace_file_long_names_are_all_written)
 	ck_assert_uint_eq(tally.events[3], 1);
 	ck_assert_uint_eq(tally.longest_name, OUT_TEXT_BYTES);
 }
-END_TEST
 
 /* Submits more than all blocks; @error must stop the file. */
 static size_t fill_until(struct trace_file *file, int error)
@@ -529,17 +545,17 @@ static size_t fill_until(struct trace_file *file, int error)
 	return (size_t)status.st_size;
 }
 
-START_TEST(trace_file_at_its_limit_stops_below_it)
+TEST(trace_file_at_its_limit_stops_below_it, EACH(0, 2))
 {
 	uint64_t limit = _i ? 64 * 1024 : 10 * TRACE_BLOCK_BYTES;
 
 	ck_assert_uint_le(fill_until(open_file(_i, 2, limit), TRACE_AT_LIMIT),
 			  limit);
 }
-END_TEST
 
 /* A block, a bundle, or a bundle behind blocks does not fit. */
-START_TEST(trace_file_at_the_process_limit_stops_without_a_signal)
+TEST(trace_file_at_the_process_limit_stops_without_a_signal,
+     EACH(COMPRESS_AUTO, COMPRESS_OFF + 1))
 {
 	const struct trace_file_options options = {
 		.dir_fd = g_dir_fd,
@@ -561,9 +577,8 @@ START_TEST(trace_file_at_the_process_limit_stops_without_a_signal)
 	setrlimit(RLIMIT_FSIZE, &before);
 	ck_assert_uint_gt(size, 3 * TRACE_BLOCK_BYTES);
 }
-END_TEST
 
-START_TEST(trace_file_on_a_full_disk_keeps_what_is_whole)
+TEST(trace_file_on_a_full_disk_keeps_what_is_whole)
 {
 	int plain_dir_fd = g_dir_fd;
 	char *path;
@@ -585,7 +600,6 @@ START_TEST(trace_file_on_a_full_disk_keeps_what_is_whole)
 	rmdir(path);
 	free(path);
 }
-END_TEST
 
 /* --- places of blocks --- */
 
@@ -726,7 +740,7 @@ static void check_place(struct file_bytes file, const struct place *place)
 	EXPECT(first.number == place->first);
 }
 
-START_TEST(trace_file_index_says_where_each_block_is)
+TEST(trace_file_index_says_where_each_block_is, EACH(0, 2))
 {
 	static struct places places;
 	struct producer producers[] = { { .sequence = 2 }, { .sequence = 3 } };
@@ -757,9 +771,8 @@ START_TEST(trace_file_index_says_where_each_block_is)
 	}
 	free(bytes.data);
 }
-END_TEST
 
-START_TEST(trace_file_that_stops_has_an_index_of_what_is_there)
+TEST(trace_file_that_stops_has_an_index_of_what_is_there, EACH(0, 2))
 {
 	enum { BLOCKS = 100 };
 	static struct places places;
@@ -780,7 +793,6 @@ START_TEST(trace_file_that_stops_has_an_index_of_what_is_there)
 		check_place(bytes, &places.place[i]);
 	free(bytes.data);
 }
-END_TEST
 
 /* --- compressed from a certain size --- */
 
@@ -805,7 +817,7 @@ static void check_all_places(const struct places *places)
 	free(bytes.data);
 }
 
-START_TEST(trace_file_is_compressed_from_a_size_on)
+TEST(trace_file_is_compressed_from_a_size_on)
 {
 	enum { BLOCKS = 60 };
 	static struct places places;
@@ -835,10 +847,9 @@ START_TEST(trace_file_is_compressed_from_a_size_on)
 	tally = tally_file();
 	ck_assert_uint_eq(tally.events[3], producer.events);
 }
-END_TEST
 
 /* A limit that is too small compresses at once, a large one does not. */
-START_TEST(trace_file_is_compressed_at_once_if_room_is_short)
+TEST(trace_file_is_compressed_at_once_if_room_is_short, EACH(0, 2))
 {
 	static struct places places;
 	uint64_t limit = _i ? 1ULL << 40 : 900ULL << 20;
@@ -857,7 +868,6 @@ START_TEST(trace_file_is_compressed_at_once_if_room_is_short)
 	read_places(&places);
 	check_all_places(&places);
 }
-END_TEST
 
 /* g_disk_sleeps calls of writev() sleep first. */
 static int g_disk_sleeps;
@@ -877,7 +887,7 @@ ssize_t writev(int fd, const struct iovec *parts, int count)
 
 /* The disk naps while the test holds all blocks, or while there are free ones,
  * which must not compress. */
-START_TEST(trace_file_is_compressed_if_the_disk_is_too_slow)
+TEST(trace_file_is_compressed_if_the_disk_is_too_slow, EACH(0, 2))
 {
 	enum { BLOCKS = 60 };
 	static struct places places;
@@ -911,7 +921,6 @@ START_TEST(trace_file_is_compressed_if_the_disk_is_too_slow)
 	ck_assert_int_eq(count_bundled(&places) > 0, lags);
 	check_all_places(&places);
 }
-END_TEST
 
 /* --- open slices when the trace stops --- */
 
@@ -1026,7 +1035,7 @@ static void fill_with_slices(struct trace_file *file, unsigned int ends_in_8)
 	trace_file_flush(file);
 }
 
-START_TEST(trace_file_at_its_limit_ends_what_is_open)
+TEST(trace_file_at_its_limit_ends_what_is_open, EACH(0, 2), SLOW_FROM(1))
 {
 	unsigned int marks = 0, open_most = 0;
 
@@ -1048,10 +1057,9 @@ START_TEST(trace_file_at_its_limit_ends_what_is_open)
 	ck_assert_uint_gt(marks, 200);
 	ck_assert_uint_gt(open_most, 300);
 }
-END_TEST
 
 /* The bytes cut off after a failed write leave room for the ends. */
-START_TEST(trace_file_that_cannot_grow_ends_what_is_open)
+TEST(trace_file_that_cannot_grow_ends_what_is_open)
 {
 	struct producer producer = { .sequence = 6 };
 	struct slices slices = { .mark = "trace stopped: no room" };
@@ -1072,9 +1080,8 @@ START_TEST(trace_file_that_cannot_grow_ends_what_is_open)
 	setrlimit(RLIMIT_FSIZE, &before);
 	ck_assert_uint_eq(slices.marks, ARRAY_SIZE(g_sliced));
 }
-END_TEST
 
-START_TEST(trace_file_gives_back_the_room_that_it_did_not_use)
+TEST(trace_file_gives_back_the_room_that_it_did_not_use, EACH(0, 2))
 {
 	struct producer producer = { .sequence = 1 };
 	struct stat status;
@@ -1096,9 +1103,8 @@ START_TEST(trace_file_gives_back_the_room_that_it_did_not_use)
 	ck_assert_uint_lt(status.st_blocks * 512,
 			  status.st_size + ROOM_SLACK_BYTES);
 }
-END_TEST
 
-START_TEST(trace_file_that_exists_is_not_touched)
+TEST(trace_file_that_exists_is_not_touched)
 {
 	const struct trace_file_options options = { .dir_fd = g_dir_fd,
 						    .name = TRACE_NAME };
@@ -1109,9 +1115,8 @@ START_TEST(trace_file_that_exists_is_not_touched)
 	ck_assert_ptr_null(file);
 	ck_assert_int_eq(faccessat(g_dir_fd, "elsewhere", F_OK, 0), -1);
 }
-END_TEST
 
-START_TEST(trace_file_flush_brings_all_to_disk)
+TEST(trace_file_flush_brings_all_to_disk, EACH(0, 2))
 {
 	struct trace_file *file = open_file(_i, 2, 0);
 	struct producer producer = { .file = file, .sequence = 3 };
@@ -1123,7 +1128,6 @@ START_TEST(trace_file_flush_brings_all_to_disk)
 	ck_assert_uint_eq(tally_file().events[3], producer.events);
 	ck_assert_int_eq(trace_file_close(&file), 0);
 }
-END_TEST
 
 static void count_sequence_3(void *context, const pb_packet *packet)
 {
@@ -1164,7 +1168,7 @@ static void *flood(void *context)
 	return NULL;
 }
 
-START_TEST(trace_file_flush_under_load_brings_own_packets_to_disk)
+TEST(trace_file_flush_under_load_brings_own_packets_to_disk, EACH(0, 2))
 {
 	enum { FLUSHES = 50 };
 	struct flood other = { open_file(_i, 1, 0), 0 };
@@ -1194,7 +1198,6 @@ START_TEST(trace_file_flush_under_load_brings_own_packets_to_disk)
 	}
 	free(all.data);
 }
-END_TEST
 
 static void submit_name(struct producer *producer, uint64_t function)
 {
@@ -1210,7 +1213,7 @@ static void submit_name(struct producer *producer, uint64_t function)
 	trace_file_submit(producer->file, block);
 }
 
-START_TEST(trace_file_whose_writer_waits_lags_and_holds_no_producer)
+TEST(trace_file_whose_writer_waits_lags_and_holds_no_producer)
 {
 	enum { BLOCKS = 300 };
 	struct trace_file *file = open_file(false, 1, 0);
@@ -1240,11 +1243,10 @@ START_TEST(trace_file_whose_writer_waits_lags_and_holds_no_producer)
 	ck_assert_uint_gt(producer.events, BLOCKS);
 	ck_assert_int_eq(trace_file_close(&file), 0);
 }
-END_TEST
 
 /* One writer reads a symbol table; another one's later bundle of the same
  * sequence must not overtake it. */
-START_TEST(trace_file_another_writer_goes_on_and_keeps_the_order)
+TEST(trace_file_another_writer_goes_on_and_keeps_the_order)
 {
 	struct trace_file *file = open_file(true, 2, 0);
 	struct producer producer = { .file = file, .sequence = 3 };
@@ -1272,80 +1274,4 @@ START_TEST(trace_file_another_writer_goes_on_and_keeps_the_order)
 	ck_assert_uint_eq(tally.events[3], producer.events);
 	ck_assert_uint_eq(tally.names[3], producer.names);
 	ck_assert_int_eq(trace_file_close(&file), 0);
-}
-END_TEST
-
-static void setup(void)
-{
-	strcpy(strrchr(g_dir, '.'), ".XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(g_dir));
-	g_dir_fd = open(g_dir, O_DIRECTORY | O_RDONLY);
-	ck_assert_int_ge(g_dir_fd, 0);
-	for (unsigned int i = 0; i < NAME_TABLE; i++)
-		snprintf(g_names[i], sizeof(g_names[i]), "function_%u", i);
-	memset(g_long_name, 'x', sizeof(g_long_name) - 1);
-	for (size_t i = 0; i < sizeof(g_letters); i++)
-		g_letters[i] = (char)('a' + rand() % 4);
-}
-
-static void teardown(void)
-{
-	unlinkat(g_dir_fd, TRACE_NAME, 0);
-	close(g_dir_fd);
-	rmdir(g_dir);
-}
-
-int main(void)
-{
-	Suite *suite = suite_create("trace_file");
-	TCase *tcase = suite_case(suite, "trace_file");
-	TCase *slow = suite_slow_case(suite);
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_checked_fixture(slow, setup, teardown);
-	tcase_add_test(tcase, trace_file_what_belongs_to_no_thread_comes_first);
-	tcase_add_test(tcase,
-		       trace_file_of_many_threads_is_complete_and_in_order);
-	tcase_add_loop_test(
-		tcase, trace_file_compressed_is_complete_and_in_order, 1, 4);
-	tcase_add_test(tcase,
-		       trace_file_compressed_says_the_same_as_uncompressed);
-	tcase_add_loop_test(tcase, trace_file_cut_at_any_byte_loads_up_to_there,
-			    0, 2);
-	tcase_add_loop_test(tcase, trace_file_long_names_are_all_written, 0, 2);
-	tcase_add_loop_test(tcase, trace_file_at_its_limit_stops_below_it, 0,
-			    2);
-	tcase_add_loop_test(
-		tcase, trace_file_at_the_process_limit_stops_without_a_signal,
-		COMPRESS_AUTO, COMPRESS_OFF + 1);
-	tcase_add_test(tcase, trace_file_on_a_full_disk_keeps_what_is_whole);
-	tcase_add_test(tcase, trace_file_is_compressed_from_a_size_on);
-	tcase_add_loop_test(
-		tcase, trace_file_is_compressed_at_once_if_room_is_short, 0, 2);
-	tcase_add_loop_test(
-		tcase, trace_file_is_compressed_if_the_disk_is_too_slow, 0, 2);
-	tcase_add_loop_test(tcase, trace_file_index_says_where_each_block_is, 0,
-			    2);
-	tcase_add_loop_test(tcase,
-			    trace_file_that_stops_has_an_index_of_what_is_there,
-			    0, 2);
-	tcase_add_test(tcase,
-		       trace_file_another_writer_goes_on_and_keeps_the_order);
-	tcase_add_loop_test(tcase, trace_file_at_its_limit_ends_what_is_open, 0,
-			    1);
-	tcase_add_loop_test(slow, trace_file_at_its_limit_ends_what_is_open, 1,
-			    2);
-	tcase_add_test(tcase, trace_file_that_cannot_grow_ends_what_is_open);
-	tcase_add_loop_test(tcase,
-			    trace_file_gives_back_the_room_that_it_did_not_use,
-			    0, 2);
-	tcase_add_test(
-		tcase,
-		trace_file_whose_writer_waits_lags_and_holds_no_producer);
-	tcase_add_test(tcase, trace_file_that_exists_is_not_touched);
-	tcase_add_loop_test(tcase, trace_file_flush_brings_all_to_disk, 0, 2);
-	tcase_add_loop_test(
-		tcase, trace_file_flush_under_load_brings_own_packets_to_disk,
-		0, 2);
-	return suite_run(suite);
 }

@@ -90,7 +90,7 @@ static void expect_function(const char *name, uint64_t calls, uint64_t self_ns,
 	ck_assert_uint_eq(one.total_ns, total_ns);
 }
 
-START_TEST(outermost_calls_make_the_total_time)
+TEST(outermost_calls_make_the_total_time)
 {
 	write_head();
 	write_begin(MAIN, 10);
@@ -112,9 +112,8 @@ START_TEST(outermost_calls_make_the_total_time)
 	trace_sums_free(&g_sums);
 	ck_assert_ptr_null(g_sums);
 }
-END_TEST
 
-START_TEST(durations_are_those_of_all_calls)
+TEST(durations_are_those_of_all_calls)
 {
 	const struct histogram *leaf, *main;
 
@@ -139,9 +138,8 @@ START_TEST(durations_are_those_of_all_calls)
 	ck_assert_uint_eq(main->max, 195);
 	trace_sums_free(&g_sums);
 }
-END_TEST
 
-START_TEST(waiting_is_time_of_no_function)
+TEST(waiting_is_time_of_no_function)
 {
 	write_head();
 	write_begin(MAIN, 0);
@@ -159,9 +157,8 @@ START_TEST(waiting_is_time_of_no_function)
 	ck_assert_uint_eq(g_sums->wait_ns, 40);
 	trace_sums_free(&g_sums);
 }
-END_TEST
 
-START_TEST(what_is_cut_anywhere_has_the_spans_before)
+TEST(what_is_cut_anywhere_has_the_spans_before)
 {
 	uint64_t before = 0;
 
@@ -187,16 +184,14 @@ START_TEST(what_is_cut_anywhere_has_the_spans_before)
 	}
 	ck_assert_uint_eq(before, 21);
 }
-END_TEST
 
-START_TEST(a_file_that_is_not_there_is_an_error)
+TEST(a_file_that_is_not_there_is_an_error)
 {
 	ck_assert_int_eq(
 		trace_sums_read("/nonexistent/trace", NULL, NULL, &g_sums),
 		-ENOENT);
 	ck_assert_ptr_null(g_sums);
 }
-END_TEST
 
 /* --- ranges --- */
 
@@ -341,7 +336,7 @@ static void check_range(struct model *model)
 	trace_sums_free(&sums);
 }
 
-START_TEST(a_random_range_has_what_looking_at_each_slice_finds)
+TEST(a_random_range_has_what_looking_at_each_slice_finds, EACH(1, MODELS + 1))
 {
 	struct model *model = model_new((uint64_t)_i * 2654435761, _i % 2);
 
@@ -349,9 +344,8 @@ START_TEST(a_random_range_has_what_looking_at_each_slice_finds)
 		check_range(model);
 	model_free(model);
 }
-END_TEST
 
-START_TEST(ranges_beside_each_other_add_up)
+TEST(ranges_beside_each_other_add_up)
 {
 	struct model *model = model_new(77, false);
 	uint64_t self = 0, all = 0;
@@ -382,7 +376,6 @@ START_TEST(ranges_beside_each_other_add_up)
 	ck_assert_uint_eq(self, all);
 	model_free(model);
 }
-END_TEST
 
 #define CALLS 1000
 
@@ -415,7 +408,7 @@ static struct trace_index *make_index(void)
 	return index;
 }
 
-START_TEST(sums_of_an_index_that_cannot_be_read_are_an_error)
+TEST(sums_of_an_index_that_cannot_be_read_are_an_error)
 {
 	struct window_choice part = { .range = TIME_RANGE_ALL,
 				      .calls_only = true };
@@ -438,7 +431,6 @@ START_TEST(sums_of_an_index_that_cannot_be_read_are_an_error)
 	trace_index_free(&index);
 	ck_assert_int_eq(unlink(INDEX_NAME) | unlink(TRACE_NAME), 0);
 }
-END_TEST
 
 /* A sanitizer brings its own allocator. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -492,7 +484,7 @@ static int64_t count_calls(const struct window_choice *choice, size_t blocks,
 	return calls;
 }
 
-START_TEST(sums_without_memory_are_an_error)
+TEST(sums_without_memory_are_an_error, EACH(0, 2), UNLESS(HAS_ASAN || HAS_TSAN))
 {
 	struct window_choice part = { .range = TIME_RANGE_ALL,
 				      .calls_only = true };
@@ -511,11 +503,10 @@ START_TEST(sums_without_memory_are_an_error)
 	trace_index_free(&index);
 	ck_assert_int_eq(unlink(INDEX_NAME) | unlink(TRACE_NAME), 0);
 }
-END_TEST
 #endif
 
 /* The second node is the first one plus INT64_MAX. */
-START_TEST(rows_of_no_node_make_no_sense)
+TEST(rows_of_no_node_make_no_sense)
 {
 	static const uint8_t bytes[] = { 2,    0,    0,	   0,	 0xfe, 0xff,
 					 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -530,7 +521,6 @@ START_TEST(rows_of_no_node_make_no_sense)
 	ck_assert(!index_row_next(&sequence, &rows, &node, &row));
 	ck_assert(rows.bad);
 }
-END_TEST
 
 /* Sparse, so its 8 MiB take no time. */
 static enum index_fault read_first_node(uint64_t number)
@@ -567,39 +557,11 @@ static enum index_fault read_first_node(uint64_t number)
 	return fault;
 }
 
-START_TEST(nodes_take_no_more_memory_than_file)
+TEST(nodes_take_no_more_memory_than_file)
 {
 	ck_assert_int_eq(read_first_node(1), INDEX_FINE);
 	ck_assert_int_eq(read_first_node(2), INDEX_DAMAGED);
 	ck_assert_int_eq(read_first_node(5000000), INDEX_DAMAGED);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("trace_sums");
-	TCase *tcase = suite_case(suite, "trace_sums");
-	int failed;
-
-	tcase_add_test(tcase, outermost_calls_make_the_total_time);
-	tcase_add_test(tcase, nodes_take_no_more_memory_than_file);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-	tcase_add_loop_test(tcase, sums_without_memory_are_an_error, 0, 2);
-#endif
-	tcase_add_test(tcase, durations_are_those_of_all_calls);
-	tcase_add_test(tcase, waiting_is_time_of_no_function);
-	tcase_add_test(tcase, what_is_cut_anywhere_has_the_spans_before);
-	tcase_add_test(tcase, a_file_that_is_not_there_is_an_error);
-	/* One model per test, because the time of a test is limited. */
-	tcase_add_loop_test(tcase,
-			    a_random_range_has_what_looking_at_each_slice_finds,
-			    1, MODELS + 1);
-	tcase_add_test(tcase, ranges_beside_each_other_add_up);
-	tcase_add_test(tcase,
-		       sums_of_an_index_that_cannot_be_read_are_an_error);
-	tcase_add_test(tcase, rows_of_no_node_make_no_sense);
-	scratch_enter();
-	failed = suite_run(suite);
-	scratch_leave();
-	return failed;
-}
+SUITE(scratch_enter, scratch_leave);

@@ -24,7 +24,9 @@ mode_t umask(mode_t mask)
 	return (mode_t)syscall(SYS_umask, mask);
 }
 
-START_TEST(whole_file_has_the_mode_of_any_new_file)
+SUITE(scratch_enter, scratch_leave);
+
+TEST(whole_file_has_the_mode_of_any_new_file, EACH(0, 3))
 {
 	static const mode_t masks[] = { 022, 077, 0 };
 	struct whole_file file;
@@ -41,9 +43,8 @@ START_TEST(whole_file_has_the_mode_of_any_new_file)
 	ck_assert_int_eq(status.st_size, 4);
 	ck_assert_int_eq(unlink("file"), 0);
 }
-END_TEST
 
-START_TEST(whole_file_that_failed_is_not_there)
+TEST(whole_file_that_failed_is_not_there)
 {
 	struct whole_file file;
 
@@ -52,9 +53,8 @@ START_TEST(whole_file_that_failed_is_not_there)
 	ck_assert_int_eq(access("file", F_OK), -1);
 	ck_assert_int_eq(whole_file_open("nowhere/file", &file), -ENOENT);
 }
-END_TEST
 
-START_TEST(whole_file_drafts_have_names_of_their_own)
+TEST(whole_file_drafts_have_names_of_their_own)
 {
 	char *name[2];
 
@@ -70,21 +70,4 @@ START_TEST(whole_file_drafts_have_names_of_their_own)
 		ck_assert_int_eq(unlink(name[i]), 0);
 		free(name[i]);
 	}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("whole_file");
-	TCase *tcase = suite_case(suite, "whole_file");
-	int failed;
-
-	scratch_enter();
-	tcase_add_loop_test(tcase, whole_file_has_the_mode_of_any_new_file, 0,
-			    3);
-	tcase_add_test(tcase, whole_file_that_failed_is_not_there);
-	tcase_add_test(tcase, whole_file_drafts_have_names_of_their_own);
-	failed = suite_run(suite);
-	scratch_leave();
-	return failed;
 }

@@ -3,7 +3,7 @@
 
 #include "tests/suite.h"
 
-START_TEST(budget_gives_all_that_it_has_and_no_more)
+TEST(budget_gives_all_that_it_has_and_no_more)
 {
 	struct budget budget = { .left = 100 };
 
@@ -15,9 +15,8 @@ START_TEST(budget_gives_all_that_it_has_and_no_more)
 	budget_give(&budget, 100);
 	ck_assert_uint_eq(budget.left, 100);
 }
-END_TEST
 
-START_TEST(budget_refuses_sums_that_wrap_around)
+TEST(budget_refuses_sums_that_wrap_around)
 {
 	struct budget budget = { .left = 100 };
 
@@ -25,19 +24,17 @@ START_TEST(budget_refuses_sums_that_wrap_around)
 	ck_assert(!budget_take(&budget, (uint64_t)INT64_MAX + 1));
 	ck_assert_uint_eq(budget.left, 100);
 }
-END_TEST
 
 /* Another thread has overdrawn the budget and not given its bytes back yet. */
-START_TEST(budget_that_is_overdrawn_for_a_moment_gives_nothing)
+TEST(budget_that_is_overdrawn_for_a_moment_gives_nothing)
 {
 	struct budget budget = { .left = (uint64_t)-5 };
 
 	ck_assert(!budget_take(&budget, 1));
 	ck_assert_uint_eq(budget.left, (uint64_t)-5);
 }
-END_TEST
 
-START_TEST(budget_that_is_a_part_takes_from_the_whole)
+TEST(budget_that_is_a_part_takes_from_the_whole)
 {
 	struct budget whole = { .left = 100 };
 	struct budget part = { .left = 60, .whole = &whole };
@@ -52,9 +49,8 @@ START_TEST(budget_that_is_a_part_takes_from_the_whole)
 	ck_assert_uint_eq(part.left, 60);
 	ck_assert_uint_eq(whole.left, 100);
 }
-END_TEST
 
-START_TEST(budget_that_is_a_part_has_no_more_than_the_whole)
+TEST(budget_that_is_a_part_has_no_more_than_the_whole)
 {
 	struct budget whole = { .left = 100 };
 	struct budget part = { .left = 60, .whole = &whole };
@@ -65,19 +61,4 @@ START_TEST(budget_that_is_a_part_has_no_more_than_the_whole)
 	ck_assert_uint_eq(whole.left, 10);
 	ck_assert_uint_ne(whole.full_ns, 0);
 	ck_assert(budget_take(&part, 10));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("budget");
-	TCase *tcase = suite_case(suite, "budget");
-
-	tcase_add_test(tcase, budget_gives_all_that_it_has_and_no_more);
-	tcase_add_test(tcase, budget_refuses_sums_that_wrap_around);
-	tcase_add_test(tcase,
-		       budget_that_is_overdrawn_for_a_moment_gives_nothing);
-	tcase_add_test(tcase, budget_that_is_a_part_takes_from_the_whole);
-	tcase_add_test(tcase, budget_that_is_a_part_has_no_more_than_the_whole);
-	return suite_run(suite);
 }

@@ -88,7 +88,9 @@ static bool is_closed(void)
 	return recv(g.peer, &byte, 1, MSG_DONTWAIT) == 0;
 }
 
-START_TEST(connections_added_one_is_heard_and_stays)
+FIXTURE(set_up, tear_down);
+
+TEST(connections_added_one_is_heard_and_stays)
 {
 	struct guest *guest = add_guest(LONG_NS);
 
@@ -100,9 +102,8 @@ START_TEST(connections_added_one_is_heard_and_stays)
 	ck_assert_int_eq(g.released, 0);
 	ck_assert(!is_closed());
 }
-END_TEST
 
-START_TEST(connections_ended_one_is_not_heard_and_freed_later)
+TEST(connections_ended_one_is_not_heard_and_freed_later)
 {
 	struct guest *guest = add_guest(LONG_NS);
 
@@ -116,9 +117,8 @@ START_TEST(connections_ended_one_is_not_heard_and_freed_later)
 	ck_assert_int_eq(g.released, 1);
 	ck_assert_int_eq(g.late, 0);
 }
-END_TEST
 
-START_TEST(connections_reap_ends_those_that_are_late)
+TEST(connections_reap_ends_those_that_are_late)
 {
 	add_guest(LONG_NS);
 	add_guest(0);
@@ -128,9 +128,8 @@ START_TEST(connections_reap_ends_those_that_are_late)
 	ck_assert_int_eq(g.released, 1);
 	ck_assert_uint_eq(g.connections.count, 2);
 }
-END_TEST
 
-START_TEST(connections_that_cannot_be_watched_have_ended)
+TEST(connections_that_cannot_be_watched_have_ended)
 {
 	struct guest *guest = calloc(1, sizeof(*guest));
 	/* epoll refuses regular files. */
@@ -144,7 +143,6 @@ START_TEST(connections_that_cannot_be_watched_have_ended)
 	while (fcntl(fd, F_GETFD) >= 0)
 		poll(NULL, 0, 1);
 }
-END_TEST
 
 static pid_t pid_of(const struct connection *connection)
 {
@@ -159,7 +157,7 @@ static struct connection *add_of(pid_t pid)
 	return &guest->connection;
 }
 
-START_TEST(connections_of_most_is_the_oldest_of_who_has_most)
+TEST(connections_of_most_is_the_oldest_of_who_has_most)
 {
 	struct connection *one, *two;
 
@@ -175,31 +173,12 @@ START_TEST(connections_of_most_is_the_oldest_of_who_has_most)
 	ck_assert_uint_eq(connections_of(&g.connections, pid_of, 2), 1);
 	ck_assert_ptr_eq(connections_of_most(&g.connections, pid_of), one);
 }
-END_TEST
 
-START_TEST(connections_close_ends_all)
+TEST(connections_close_ends_all)
 {
 	add_guest(LONG_NS);
 	add_guest(LONG_NS);
 	connections_close(&g.connections, free_guest);
 	ck_assert_int_eq(g.released, 2);
 	ck_assert(is_closed());
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("connections");
-	TCase *tcase = suite_case(suite, "connections");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, connections_added_one_is_heard_and_stays);
-	tcase_add_test(tcase,
-		       connections_ended_one_is_not_heard_and_freed_later);
-	tcase_add_test(tcase, connections_reap_ends_those_that_are_late);
-	tcase_add_test(tcase, connections_that_cannot_be_watched_have_ended);
-	tcase_add_test(tcase,
-		       connections_of_most_is_the_oldest_of_who_has_most);
-	tcase_add_test(tcase, connections_close_ends_all);
-	return suite_run(suite);
 }

@@ -65,7 +65,7 @@ static void assert_text(const struct histogram *histogram, const char *text)
 	free(found);
 }
 
-START_TEST(histogram_has_each_value_in_one_bucket)
+TEST(histogram_has_each_value_in_one_bucket)
 {
 	uint64_t low = 0;
 
@@ -83,9 +83,8 @@ START_TEST(histogram_has_each_value_in_one_bucket)
 	}
 	ck_assert_uint_eq(low, 0);
 }
-END_TEST
 
-START_TEST(histogram_counts_at_the_ends_of_each_bucket)
+TEST(histogram_counts_at_the_ends_of_each_bucket)
 {
 	for (uint32_t octave = 0; octave < 64; octave++) {
 		struct histogram histogram = { 0 };
@@ -114,7 +113,6 @@ START_TEST(histogram_counts_at_the_ends_of_each_bucket)
 		histogram_release(&histogram);
 	}
 }
-END_TEST
 
 static void check_quantiles(const struct histogram *histogram, uint64_t *values,
 			    size_t count)
@@ -136,7 +134,7 @@ static void check_quantiles(const struct histogram *histogram, uint64_t *values,
 	ck_assert_uint_eq(histogram->missed, 0);
 }
 
-START_TEST(histogram_has_the_quantiles_of_a_sorted_array)
+TEST(histogram_has_the_quantiles_of_a_sorted_array)
 {
 	static const size_t counts[] = { 1, 2, 3, 99, 100, 101, 1000, VALUES };
 	uint64_t state = 14, *values = calloc(VALUES, sizeof(*values));
@@ -155,9 +153,8 @@ START_TEST(histogram_has_the_quantiles_of_a_sorted_array)
 	}
 	free(values);
 }
-END_TEST
 
-START_TEST(histogram_takes_0_and_the_greatest_number)
+TEST(histogram_takes_0_and_the_greatest_number)
 {
 	struct histogram histogram = { 0 };
 
@@ -172,9 +169,8 @@ START_TEST(histogram_takes_0_and_the_greatest_number)
 	assert_text(&histogram, "0:3 18302628885633695744:3");
 	histogram_release(&histogram);
 }
-END_TEST
 
-START_TEST(histogram_of_nothing_says_nothing)
+TEST(histogram_of_nothing_says_nothing)
 {
 	struct histogram histogram = { 0 }, other = { 0 };
 	uint32_t bucket = 0;
@@ -188,10 +184,9 @@ START_TEST(histogram_of_nothing_says_nothing)
 	ck_assert_uint_eq(histogram_total(&histogram), 0);
 	histogram_release(&histogram);
 }
-END_TEST
 
 /* A bucket's middle may exceed the maximum. */
-START_TEST(histogram_of_one_value_says_no_more_than_it)
+TEST(histogram_of_one_value_says_no_more_than_it)
 {
 	struct histogram histogram = { 0 };
 
@@ -200,10 +195,9 @@ START_TEST(histogram_of_one_value_says_no_more_than_it)
 	ck_assert_uint_eq(histogram_quantile(&histogram, 990), 1u << 20);
 	histogram_release(&histogram);
 }
-END_TEST
 
 /* A count has 16 bits, plus 64 bits on overflow. */
-START_TEST(histogram_counts_more_than_16_bits)
+TEST(histogram_counts_more_than_16_bits)
 {
 	struct budget budget = { .left = BUDGET_BYTES };
 	struct histogram histogram = { .budget = &budget };
@@ -217,7 +211,6 @@ START_TEST(histogram_counts_more_than_16_bits)
 	histogram_release(&histogram);
 	ck_assert_uint_eq(budget.left, BUDGET_BYTES);
 }
-END_TEST
 
 /* --- merging --- */
 
@@ -246,7 +239,7 @@ static void check_weights(const struct histogram *one,
 	ck_assert_uint_gt(all, 0);
 }
 
-START_TEST(histogram_merged_is_that_of_all_values)
+TEST(histogram_merged_is_that_of_all_values)
 {
 	struct budget budget = { .left = BUDGET_BYTES };
 	struct histogram sum = { .budget = &budget }, both = { 0 };
@@ -282,10 +275,9 @@ START_TEST(histogram_merged_is_that_of_all_values)
 	histogram_release(&both);
 	ck_assert_uint_eq(budget.left, BUDGET_BYTES);
 }
-END_TEST
 
 /* Each part stays below 16 bits; the sum does not. */
-START_TEST(histogram_merged_carries)
+TEST(histogram_merged_carries)
 {
 	struct histogram sum = { 0 };
 
@@ -299,9 +291,8 @@ START_TEST(histogram_merged_carries)
 	assert_text(&sum, "9:240000");
 	histogram_release(&sum);
 }
-END_TEST
 
-START_TEST(histogram_takes_over_the_memory_of_the_first)
+TEST(histogram_takes_over_the_memory_of_the_first)
 {
 	struct budget budget = { .left = BUDGET_BYTES };
 	struct histogram sum = { .budget = &budget };
@@ -319,9 +310,8 @@ START_TEST(histogram_takes_over_the_memory_of_the_first)
 	histogram_release(&sum);
 	ck_assert_uint_eq(budget.left, BUDGET_BYTES);
 }
-END_TEST
 
-START_TEST(histogram_of_another_budget_is_copied)
+TEST(histogram_of_another_budget_is_copied)
 {
 	struct budget one = { .left = BUDGET_BYTES }, other = one;
 	struct histogram sum = { .budget = &one }, part = { .budget = &other };
@@ -334,11 +324,10 @@ START_TEST(histogram_of_another_budget_is_copied)
 	histogram_release(&sum);
 	ck_assert_uint_eq(one.left, BUDGET_BYTES);
 }
-END_TEST
 
 /* --- no memory --- */
 
-START_TEST(histogram_without_memory_counts_what_it_misses)
+TEST(histogram_without_memory_counts_what_it_misses)
 {
 	struct budget budget = { .left = 0 };
 	struct histogram histogram = { .budget = &budget };
@@ -352,9 +341,8 @@ START_TEST(histogram_without_memory_counts_what_it_misses)
 	histogram_release(&histogram);
 	ck_assert_uint_eq(budget.left, 0);
 }
-END_TEST
 
-START_TEST(histogram_goes_on_with_the_octaves_that_it_has)
+TEST(histogram_goes_on_with_the_octaves_that_it_has)
 {
 	struct budget budget = { .left = OCTAVE_BYTES }; /* one octave */
 	struct histogram histogram = { .budget = &budget };
@@ -371,9 +359,8 @@ START_TEST(histogram_goes_on_with_the_octaves_that_it_has)
 	histogram_release(&histogram);
 	ck_assert_uint_eq(budget.left, OCTAVE_BYTES);
 }
-END_TEST
 
-START_TEST(histogram_without_memory_for_a_carry_misses_all_of_it)
+TEST(histogram_without_memory_for_a_carry_misses_all_of_it)
 {
 	struct budget budget = { .left = OCTAVE_BYTES };
 	struct histogram histogram = { .budget = &budget };
@@ -384,9 +371,8 @@ START_TEST(histogram_without_memory_for_a_carry_misses_all_of_it)
 	ck_assert_uint_eq(histogram_total(&histogram), 10);
 	histogram_release(&histogram);
 }
-END_TEST
 
-START_TEST(histogram_merged_without_memory_says_so)
+TEST(histogram_merged_without_memory_says_so)
 {
 	struct budget none = { .left = 0 };
 	struct histogram sum = { .budget = &none }, part = { 0 };
@@ -401,9 +387,8 @@ START_TEST(histogram_merged_without_memory_says_so)
 	ck_assert_uint_eq(sum.missed, 3);
 	histogram_release(&sum);
 }
-END_TEST
 
-START_TEST(histogram_with_little_memory_loses_no_count)
+TEST(histogram_with_little_memory_loses_no_count)
 {
 	for (uint64_t bytes = 0; bytes < 40000; bytes += 640) {
 		struct budget budget = { .left = bytes };
@@ -424,32 +409,4 @@ START_TEST(histogram_with_little_memory_loses_no_count)
 		histogram_release(&sum);
 		ck_assert_uint_eq(budget.left, bytes);
 	}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("histogram");
-	TCase *tcase = suite_case(suite, "histogram");
-
-	tcase_add_test(tcase, histogram_has_each_value_in_one_bucket);
-	tcase_add_test(tcase, histogram_counts_at_the_ends_of_each_bucket);
-	tcase_add_test(tcase, histogram_has_the_quantiles_of_a_sorted_array);
-	tcase_add_test(tcase, histogram_takes_0_and_the_greatest_number);
-	tcase_add_test(tcase, histogram_of_nothing_says_nothing);
-	tcase_add_test(tcase, histogram_of_one_value_says_no_more_than_it);
-	tcase_add_test(tcase, histogram_counts_more_than_16_bits);
-	tcase = suite_case(suite, "merging");
-	tcase_add_test(tcase, histogram_merged_is_that_of_all_values);
-	tcase_add_test(tcase, histogram_merged_carries);
-	tcase_add_test(tcase, histogram_takes_over_the_memory_of_the_first);
-	tcase_add_test(tcase, histogram_of_another_budget_is_copied);
-	tcase = suite_case(suite, "no memory");
-	tcase_add_test(tcase, histogram_without_memory_counts_what_it_misses);
-	tcase_add_test(tcase, histogram_goes_on_with_the_octaves_that_it_has);
-	tcase_add_test(tcase,
-		       histogram_without_memory_for_a_carry_misses_all_of_it);
-	tcase_add_test(tcase, histogram_merged_without_memory_says_so);
-	tcase_add_test(tcase, histogram_with_little_memory_loses_no_count);
-	return suite_run(suite);
 }

@@ -24,7 +24,7 @@ static void note_number(struct job *job)
 	g_seen[g_count++] = ((struct numbered *)job)->number;
 }
 
-START_TEST(jobs_run_in_order)
+TEST(jobs_run_in_order)
 {
 	static struct numbered numbered[JOBS];
 	struct jobs *jobs;
@@ -41,7 +41,6 @@ START_TEST(jobs_run_in_order)
 	for (int i = 0; i < JOBS; i++)
 		ck_assert_int_eq(g_seen[i], i);
 }
-END_TEST
 
 struct again {
 	struct job job;
@@ -57,7 +56,7 @@ static void post_again(struct job *job)
 		jobs_post(again->jobs, job);
 }
 
-START_TEST(jobs_wait_waits_for_jobs_of_jobs)
+TEST(jobs_wait_waits_for_jobs_of_jobs)
 {
 	struct again again = { { .run = post_again }, NULL, JOBS };
 
@@ -68,7 +67,6 @@ START_TEST(jobs_wait_waits_for_jobs_of_jobs)
 	ck_assert_int_eq(again.left, 0);
 	jobs_free(&again.jobs);
 }
-END_TEST
 
 struct last {
 	struct job job;
@@ -97,7 +95,7 @@ static void end_own_thread(struct job *job)
 	jobs_free(&last->jobs);
 }
 
-START_TEST(jobs_may_be_freed_by_a_job)
+TEST(jobs_may_be_freed_by_a_job)
 {
 	struct jobs_group group;
 	struct last last[3] = { 0 };
@@ -118,7 +116,6 @@ START_TEST(jobs_may_be_freed_by_a_job)
 		ck_assert_ptr_null(last[i].jobs);
 	}
 }
-END_TEST
 
 static void wait_for_go(struct job *job)
 {
@@ -126,7 +123,7 @@ static void wait_for_go(struct job *job)
 		;
 }
 
-START_TEST(jobs_of_one_thread_do_not_wait_for_another)
+TEST(jobs_of_one_thread_do_not_wait_for_another)
 {
 	struct last slow = { .job.run = wait_for_go };
 	struct last quick = { .after.run = run_after };
@@ -142,7 +139,6 @@ START_TEST(jobs_of_one_thread_do_not_wait_for_another)
 	jobs_free(&slow.jobs);
 	jobs_free(&quick.jobs);
 }
-END_TEST
 
 struct looked {
 	struct job job;
@@ -154,7 +150,7 @@ static void look_how_nice(struct job *job)
 	((struct looked *)job)->nice = getpriority(PRIO_PROCESS, 0);
 }
 
-START_TEST(jobs_may_be_nicer_than_others)
+TEST(jobs_may_be_nicer_than_others)
 {
 	struct looked before = { .job.run = look_how_nice };
 	struct looked after = before, back = before;
@@ -174,18 +170,4 @@ START_TEST(jobs_may_be_nicer_than_others)
 	ck_assert_int_eq(after.nice, MIN(own + 1, 19));
 	ck_assert_int_eq(back.nice, after.nice);
 	ck_assert_int_eq(getpriority(PRIO_PROCESS, 0), own);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("jobs");
-	TCase *tcase = suite_case(suite, "jobs");
-
-	tcase_add_test(tcase, jobs_run_in_order);
-	tcase_add_test(tcase, jobs_wait_waits_for_jobs_of_jobs);
-	tcase_add_test(tcase, jobs_may_be_freed_by_a_job);
-	tcase_add_test(tcase, jobs_of_one_thread_do_not_wait_for_another);
-	tcase_add_test(tcase, jobs_may_be_nicer_than_others);
-	return suite_run(suite);
 }

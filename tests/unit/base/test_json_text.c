@@ -15,20 +15,18 @@ static void check_text(const char *text, const char *wanted)
 	json_decref(json);
 }
 
-START_TEST(json_text_of_utf8_is_the_text)
+TEST(json_text_of_utf8_is_the_text)
 {
 	check_text("", "");
 	check_text("plain \"text\"\n", "plain \"text\"\n");
 	check_text("gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f");
 }
-END_TEST
 
-START_TEST(json_text_replaces_bad_bytes_and_keeps_good_characters)
+TEST(json_text_replaces_bad_bytes_and_keeps_good_characters)
 {
 	check_text("\xff\xfe", "??");
 	check_text("\xc3\xbc \xff \xed\xa0\x80", "\xc3\xbc ? ???");
 }
-END_TEST
 
 /* @text must be @wanted as JSON, without quotes, and itself when read. */
 static void check_written(const char *text, const char *wanted)
@@ -49,7 +47,7 @@ static void check_written(const char *text, const char *wanted)
 	free(written);
 }
 
-START_TEST(json_text_writes_what_steers_a_terminal_with_escapes)
+TEST(json_text_writes_what_steers_a_terminal_with_escapes)
 {
 	check_written("plain \n", "plain \\n");
 	check_written("gr\xc3\xbc\xc3\x9f", "gr\xc3\xbc\xc3\x9f");
@@ -63,9 +61,8 @@ START_TEST(json_text_writes_what_steers_a_terminal_with_escapes)
 	check_written("\xf3\xa0\x81\x81\xf0\x9f\x98\x80",
 		      "\\udb40\\udc41\xf0\x9f\x98\x80");
 }
-END_TEST
 
-START_TEST(json_text_tells_that_it_cannot_write)
+TEST(json_text_tells_that_it_cannot_write)
 {
 	FILE *out = fopen("/dev/full", "w");
 	json_t *json = json_text("text \xc2\x85");
@@ -75,9 +72,8 @@ START_TEST(json_text_tells_that_it_cannot_write)
 	json_decref(json);
 	fclose(out);
 }
-END_TEST
 
-START_TEST(json_text_print_writes_a_whole_text_or_tells_why_not)
+TEST(json_text_print_writes_a_whole_text_or_tells_why_not)
 {
 	char *written = NULL;
 	size_t size;
@@ -92,21 +88,4 @@ START_TEST(json_text_print_writes_a_whole_text_or_tells_why_not)
 	fclose(full);
 	fclose(out);
 	free(written);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("json_text");
-	TCase *tcase = suite_case(suite, "json_text");
-
-	tcase_add_test(tcase, json_text_of_utf8_is_the_text);
-	tcase_add_test(tcase,
-		       json_text_replaces_bad_bytes_and_keeps_good_characters);
-	tcase_add_test(tcase,
-		       json_text_writes_what_steers_a_terminal_with_escapes);
-	tcase_add_test(tcase, json_text_tells_that_it_cannot_write);
-	tcase_add_test(tcase,
-		       json_text_print_writes_a_whole_text_or_tells_why_not);
-	return suite_run(suite);
 }

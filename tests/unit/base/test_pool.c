@@ -73,7 +73,9 @@ static const struct number *number_at(uint32_t number)
 	return (const struct number *)g_pool.items + number;
 }
 
-START_TEST(pool_numbers_items_in_the_order_they_came)
+FIXTURE(set_up, tear_down);
+
+TEST(pool_numbers_items_in_the_order_they_came)
 {
 	uint32_t number;
 
@@ -88,9 +90,8 @@ START_TEST(pool_numbers_items_in_the_order_they_came)
 	}
 	ck_assert_uint_eq(g_pool.count, MANY);
 }
-END_TEST
 
-START_TEST(pool_finds_only_what_was_interned)
+TEST(pool_finds_only_what_was_interned)
 {
 	struct number item = { .key = 5 };
 	uint32_t number;
@@ -102,9 +103,8 @@ START_TEST(pool_finds_only_what_was_interned)
 	ck_assert(pool_find(&g_pool, &item, &number));
 	ck_assert_uint_eq(number, 1);
 }
-END_TEST
 
-START_TEST(pool_beyond_its_budget_keeps_what_it_has)
+TEST(pool_beyond_its_budget_keeps_what_it_has)
 {
 	uint64_t key = 0;
 	uint32_t number;
@@ -118,7 +118,6 @@ START_TEST(pool_beyond_its_budget_keeps_what_it_has)
 	for (uint64_t i = 0; i < key; i++)
 		ck_assert_int_eq(intern(i, 0, &number), 0);
 }
-END_TEST
 
 static void check_words(const struct pool_key *key)
 {
@@ -143,37 +142,19 @@ static void check_words(const struct pool_key *key)
 	pool_release(&words);
 }
 
-START_TEST(pool_with_a_key_of_texts_tells_texts_apart)
+TEST(pool_with_a_key_of_texts_tells_texts_apart)
 {
 	check_words(&word_key);
 }
-END_TEST
 
-START_TEST(pool_with_equal_hashes_tells_items_apart)
+TEST(pool_with_equal_hashes_tells_items_apart)
 {
 	check_words(&alike_key);
 }
-END_TEST
 
-START_TEST(pool_all_zero_may_be_released)
+TEST(pool_all_zero_may_be_released)
 {
 	struct pool nothing = { 0 };
 
 	pool_release(&nothing);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("pool");
-	TCase *tcase = suite_case(suite, "pool");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, pool_numbers_items_in_the_order_they_came);
-	tcase_add_test(tcase, pool_finds_only_what_was_interned);
-	tcase_add_test(tcase, pool_beyond_its_budget_keeps_what_it_has);
-	tcase_add_test(tcase, pool_with_a_key_of_texts_tells_texts_apart);
-	tcase_add_test(tcase, pool_with_equal_hashes_tells_items_apart);
-	tcase_add_test(tcase, pool_all_zero_may_be_released);
-	return suite_run(suite);
 }

@@ -13,7 +13,7 @@
 #include "collector/names/outer_ids.h"
 #include "tests/suite.h"
 
-START_TEST(proc_status_of_same_namespace_has_one_id)
+TEST(proc_status_of_same_namespace_has_one_id)
 {
 	pid_t inner = 0;
 
@@ -22,9 +22,8 @@ START_TEST(proc_status_of_same_namespace_has_one_id)
 			 1);
 	ck_assert_int_eq(inner, 17);
 }
-END_TEST
 
-START_TEST(proc_status_of_nested_namespaces_ends_in_the_innermost)
+TEST(proc_status_of_nested_namespaces_ends_in_the_innermost)
 {
 	pid_t inner = 0;
 
@@ -34,9 +33,8 @@ START_TEST(proc_status_of_nested_namespaces_ends_in_the_innermost)
 		3);
 	ck_assert_int_eq(inner, 4);
 }
-END_TEST
 
-START_TEST(proc_status_without_the_line_tells_nothing)
+TEST(proc_status_without_the_line_tells_nothing)
 {
 	pid_t inner = 5;
 
@@ -45,18 +43,16 @@ START_TEST(proc_status_without_the_line_tells_nothing)
 	ck_assert_int_eq(proc_status_inner("NSpid:\n", &inner), 0);
 	ck_assert_int_eq(inner, 5);
 }
-END_TEST
 
-START_TEST(proc_status_number_is_found_at_the_start_of_a_line)
+TEST(proc_status_number_is_found_at_the_start_of_a_line)
 {
 	const char *status = "Name:\tPPid:\t9\nPPid:\t42\nUid:\t0\t0\n";
 
 	ck_assert_int_eq(proc_status_number(status, "PPid:"), 42);
 	ck_assert_int_eq(proc_status_number(status, "Gid:"), -1);
 }
-END_TEST
 
-START_TEST(proc_read_of_nobody_is_empty)
+TEST(proc_read_of_nobody_is_empty)
 {
 	char text[16] = "before";
 
@@ -66,14 +62,13 @@ START_TEST(proc_read_of_nobody_is_empty)
 			  sizeof(text) - 1);
 	ck_assert_int_eq(text[sizeof(text) - 1], '\0');
 }
-END_TEST
 
 static bool is_pid(const void *context, pid_t pid)
 {
 	return *(const pid_t *)context == pid;
 }
 
-START_TEST(outer_ids_child_is_found_if_it_is_one)
+TEST(outer_ids_child_is_found_if_it_is_one)
 {
 	pid_t self = getpid(), pid = fork(), parent = getppid();
 
@@ -89,7 +84,6 @@ START_TEST(outer_ids_child_is_found_if_it_is_one)
 	waitpid(pid, NULL, 0);
 	ck_assert_int_eq(outer_ids_any(pid, is_pid, &pid), 0);
 }
-END_TEST
 
 static pthread_barrier_t g_barrier;
 
@@ -101,7 +95,7 @@ static void *tell_tid(void *out)
 	return NULL;
 }
 
-START_TEST(outer_ids_thread_comes_and_goes)
+TEST(outer_ids_thread_comes_and_goes)
 {
 	struct outer_threads threads = { .lock = LOCK_INITIALIZER(OUTER_IDS) };
 	pid_t self = getpid(), tid;
@@ -120,9 +114,8 @@ START_TEST(outer_ids_thread_comes_and_goes)
 	ck_assert_int_eq(outer_ids_thread(&threads, self, 0x7fffffff), 0);
 	outer_ids_release(&threads);
 }
-END_TEST
 
-START_TEST(proc_resident_bytes_grow_with_touched_pages)
+TEST(proc_resident_bytes_grow_with_touched_pages)
 {
 	const size_t bytes = 64u << 20;
 	uint64_t before = proc_resident_bytes(getpid());
@@ -136,9 +129,8 @@ START_TEST(proc_resident_bytes_grow_with_touched_pages)
 	ck_assert_uint_eq(proc_resident_bytes(INT_MAX), 0);
 	free((void *)memory);
 }
-END_TEST
 
-START_TEST(proc_stat_fields_are_counted_behind_the_name)
+TEST(proc_stat_fields_are_counted_behind_the_name)
 {
 	const char *stat = "7 (a) R (b) S 1 22 333";
 
@@ -148,7 +140,6 @@ START_TEST(proc_stat_fields_are_counted_behind_the_name)
 	ck_assert_str_eq(proc_stat_field(stat, 7), "");
 	ck_assert_str_eq(proc_stat_field("", 3), "");
 }
-END_TEST
 
 static void *sleep_on(void *unused)
 {
@@ -186,7 +177,7 @@ static void *leave_thread(void *unused)
 
 /* A process lives on without its first thread. A killed process is dying before
  * anyone waits. */
-START_TEST(proc_is_dying_once_no_thread_goes_on)
+TEST(proc_is_dying_once_no_thread_goes_on, EACH(0, 2))
 {
 	pid_t pid = start(_i ? leave_thread : sleep_on);
 	char text[PROC_STAT_BYTES];
@@ -205,25 +196,4 @@ START_TEST(proc_is_dying_once_no_thread_goes_on)
 	waitpid(pid, NULL, 0);
 	ck_assert(proc_is_dying(pid));
 	ck_assert(!proc_is_dying(getpid()));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("proc");
-	TCase *tcase = suite_case(suite, "proc");
-
-	tcase_add_test(tcase, proc_status_of_same_namespace_has_one_id);
-	tcase_add_test(tcase,
-		       proc_status_of_nested_namespaces_ends_in_the_innermost);
-	tcase_add_test(tcase, proc_status_without_the_line_tells_nothing);
-	tcase_add_test(tcase,
-		       proc_status_number_is_found_at_the_start_of_a_line);
-	tcase_add_test(tcase, proc_read_of_nobody_is_empty);
-	tcase_add_test(tcase, proc_resident_bytes_grow_with_touched_pages);
-	tcase_add_test(tcase, proc_stat_fields_are_counted_behind_the_name);
-	tcase_add_loop_test(tcase, proc_is_dying_once_no_thread_goes_on, 0, 2);
-	tcase_add_test(tcase, outer_ids_child_is_found_if_it_is_one);
-	tcase_add_test(tcase, outer_ids_thread_comes_and_goes);
-	return suite_run(suite);
 }

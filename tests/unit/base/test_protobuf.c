@@ -11,7 +11,7 @@
 #define TAG_BYTES (300 << 3 | 2) /* of two bytes */
 #define TAG_FIXED32 (4 << 3 | 5)
 
-START_TEST(protobuf_numbers_survive_and_end_at_the_end)
+TEST(protobuf_numbers_survive_and_end_at_the_end)
 {
 	uint8_t bytes[VARINT_BYTES_MAX];
 	uint64_t value;
@@ -28,9 +28,8 @@ START_TEST(protobuf_numbers_survive_and_end_at_the_end)
 					varint_get(bytes, cut, &value));
 		}
 }
-END_TEST
 
-START_TEST(protobuf_rejects_numbers_of_more_than_64_bits)
+TEST(protobuf_rejects_numbers_of_more_than_64_bits)
 {
 	uint8_t bytes[11];
 	uint64_t value;
@@ -45,7 +44,6 @@ START_TEST(protobuf_rejects_numbers_of_more_than_64_bits)
 	bytes[10] = 0;
 	ck_assert_ptr_null(varint_get(bytes, bytes + 11, &value));
 }
-END_TEST
 
 static void expect(struct wire *wire, uint32_t tag, uint64_t value,
 		   const char *text)
@@ -61,7 +59,7 @@ static void expect(struct wire *wire, uint32_t tag, uint64_t value,
 }
 
 /* A message without its last bytes has one field less, at most. */
-START_TEST(protobuf_reads_the_fields_that_it_writes)
+TEST(protobuf_reads_the_fields_that_it_writes)
 {
 	static const uint8_t fixed32[] = { TAG_FIXED32, 1, 2, 0, 0 };
 	struct bytes out = { 0 };
@@ -94,9 +92,8 @@ START_TEST(protobuf_reads_the_fields_that_it_writes)
 	}
 	bytes_release(&out);
 }
-END_TEST
 
-START_TEST(protobuf_ends_at_what_is_no_field)
+TEST(protobuf_ends_at_what_is_no_field)
 {
 	/* A group, and a tag of more than 32 bits. */
 	static const uint8_t group[] = { 1 << 3 | 3, 1, 1 };
@@ -111,9 +108,8 @@ START_TEST(protobuf_ends_at_what_is_no_field)
 	wire = wire_of(&field);
 	ck_assert(!wire_next(&wire, &field));
 }
-END_TEST
 
-START_TEST(search_finds_the_first_of_equal_items)
+TEST(search_finds_the_first_of_equal_items)
 {
 	static const int items[] = { 1, 3, 3, 3, 7, 9, 9 };
 
@@ -127,18 +123,4 @@ START_TEST(search_finds_the_first_of_equal_items)
 				search_first(i, count, items[i] >= wanted),
 				first);
 		}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("protobuf");
-	TCase *tcase = suite_case(suite, "protobuf");
-
-	tcase_add_test(tcase, protobuf_numbers_survive_and_end_at_the_end);
-	tcase_add_test(tcase, protobuf_rejects_numbers_of_more_than_64_bits);
-	tcase_add_test(tcase, protobuf_reads_the_fields_that_it_writes);
-	tcase_add_test(tcase, protobuf_ends_at_what_is_no_field);
-	tcase_add_test(tcase, search_finds_the_first_of_equal_items);
-	return suite_run(suite);
 }

@@ -39,7 +39,9 @@ static void close_out(void)
 
 /* --- numbers --- */
 
-START_TEST(count_has_all_its_digits_and_no_more)
+FIXTURE(open_out, close_out);
+
+TEST(count_has_all_its_digits_and_no_more)
 {
 	put_count(0, out);
 	check_written("0");
@@ -48,9 +50,8 @@ START_TEST(count_has_all_its_digits_and_no_more)
 	put_count(UINT64_MAX, out);
 	check_written("18446744073709551615");
 }
-END_TEST
 
-START_TEST(int_has_its_sign_even_the_smallest)
+TEST(int_has_its_sign_even_the_smallest)
 {
 	put_int(0, out);
 	check_written("0");
@@ -61,9 +62,8 @@ START_TEST(int_has_its_sign_even_the_smallest)
 	put_int(INT64_MIN, out);
 	check_written("-9223372036854775808");
 }
-END_TEST
 
-START_TEST(thousandth_drops_only_the_zeros_at_the_end)
+TEST(thousandth_drops_only_the_zeros_at_the_end)
 {
 	static const struct {
 		uint64_t number;
@@ -85,9 +85,8 @@ START_TEST(thousandth_drops_only_the_zeros_at_the_end)
 		check_written(cases[i].text);
 	}
 }
-END_TEST
 
-START_TEST(real_can_be_read_back_and_is_null_if_json_has_none)
+TEST(real_can_be_read_back_and_is_null_if_json_has_none)
 {
 	double back;
 
@@ -101,11 +100,10 @@ START_TEST(real_can_be_read_back_and_is_null_if_json_has_none)
 	put_json_real(-INFINITY, out);
 	check_written("null");
 }
-END_TEST
 
 /* --- text of unknown origin --- */
 
-START_TEST(next_tells_the_length_and_whether_it_is_seen)
+TEST(next_tells_the_length_and_whether_it_is_seen)
 {
 	static const struct {
 		const char *text;
@@ -147,9 +145,8 @@ START_TEST(next_tells_the_length_and_whether_it_is_seen)
 			      "text %zu", i);
 	}
 }
-END_TEST
 
-START_TEST(line_replaces_what_is_unseen_and_what_is_told)
+TEST(line_replaces_what_is_unseen_and_what_is_told)
 {
 	static const char text[] = "a;b\n\x1b[1m \xc3\xa9" RIGHT_TO_LEFT "\xff"
 				   "c\0d";
@@ -164,11 +161,10 @@ START_TEST(line_replaces_what_is_unseen_and_what_is_told)
 	put_line(text, 0, NULL, out);
 	check_written("");
 }
-END_TEST
 
 /* --- JSON --- */
 
-START_TEST(json_escapes_what_would_break_it)
+TEST(json_escapes_what_would_break_it)
 {
 	static const char text[] =
 		"a\"b\\c\n\t\x1b \xc3\xa9" RIGHT_TO_LEFT "\xff\0z";
@@ -185,32 +181,12 @@ START_TEST(json_escapes_what_would_break_it)
 	put_json_text("", out);
 	check_written("\"\"");
 }
-END_TEST
 
-START_TEST(json_reads_no_byte_behind_the_text)
+TEST(json_reads_no_byte_behind_the_text)
 {
 	/* The count cuts the last character. */
 	put_json("ab\xc3\xa9", 3, out);
 	check_written("\"ab?\"");
 	put_line("ab\xc3\xa9", 3, NULL, out);
 	check_written("ab?");
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("put");
-	TCase *tcase = suite_case(suite, "put");
-
-	tcase_add_checked_fixture(tcase, open_out, close_out);
-	tcase_add_test(tcase, count_has_all_its_digits_and_no_more);
-	tcase_add_test(tcase, int_has_its_sign_even_the_smallest);
-	tcase_add_test(tcase, thousandth_drops_only_the_zeros_at_the_end);
-	tcase_add_test(tcase,
-		       real_can_be_read_back_and_is_null_if_json_has_none);
-	tcase_add_test(tcase, next_tells_the_length_and_whether_it_is_seen);
-	tcase_add_test(tcase, line_replaces_what_is_unseen_and_what_is_told);
-	tcase_add_test(tcase, json_escapes_what_would_break_it);
-	tcase_add_test(tcase, json_reads_no_byte_behind_the_text);
-	return suite_run(suite);
 }

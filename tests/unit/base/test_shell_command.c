@@ -68,7 +68,9 @@ static void expect_gone(const char *path)
 		usleep(1000);
 }
 
-START_TEST(status_and_environment)
+SUITE(scratch_enter, scratch_leave);
+
+TEST(status_and_environment)
 {
 	int wait_status = -1;
 
@@ -86,9 +88,8 @@ START_TEST(status_and_environment)
 	ck_assert_int_eq(run("kill -9 $$", LONG_NS, -1, &wait_status), 0);
 	ck_assert_int_eq(WTERMSIG(wait_status), SIGKILL);
 }
-END_TEST
 
-START_TEST(hidden_variables_do_not_go_along)
+TEST(hidden_variables_do_not_go_along)
 {
 	int wait_status = -1;
 
@@ -100,9 +101,8 @@ START_TEST(hidden_variables_do_not_go_along)
 			 0);
 	ck_assert_int_eq(wait_status, 0);
 }
-END_TEST
 
-START_TEST(no_descriptor_goes_along)
+TEST(no_descriptor_goes_along)
 {
 	int fd = open("/dev/null", O_RDONLY), wait_status = -1; /* NOLINT */
 	char text[64];
@@ -112,7 +112,6 @@ START_TEST(no_descriptor_goes_along)
 	ck_assert_int_eq(wait_status, 0);
 	close(fd);
 }
-END_TEST
 
 static bool has_text(const char *path)
 {
@@ -122,7 +121,7 @@ static bool has_text(const char *path)
 }
 
 /* A busy machine may not start the shell before its time is over. */
-START_TEST(too_long_is_killed_with_its_group)
+TEST(too_long_is_killed_with_its_group)
 {
 	int wait_status = -1;
 
@@ -134,9 +133,8 @@ START_TEST(too_long_is_killed_with_its_group)
 	while (!has_text("child"));
 	expect_gone("child");
 }
-END_TEST
 
-START_TEST(what_it_leaves_is_killed)
+TEST(what_it_leaves_is_killed)
 {
 	int wait_status = -1;
 
@@ -146,10 +144,9 @@ START_TEST(what_it_leaves_is_killed)
 	ck_assert_int_eq(wait_status, 0);
 	expect_gone("child");
 }
-END_TEST
 
 /* Including its processes in other sessions, but no other commands. */
-START_TEST(sessions_of_their_own_are_killed)
+TEST(sessions_of_their_own_are_killed)
 {
 	int wait_status = -1, ready;
 
@@ -168,9 +165,8 @@ START_TEST(sessions_of_their_own_are_killed)
 	ck_assert_int_eq(kill(read_pid("kept"), SIGKILL), 0);
 	close(ready);
 }
-END_TEST
 
-START_TEST(it_can_be_stopped)
+TEST(it_can_be_stopped)
 {
 	int ends[2], wait_status = -1;
 
@@ -180,24 +176,4 @@ START_TEST(it_can_be_stopped)
 			 -ECANCELED);
 	close(ends[0]);
 	close(ends[1]);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("shell_command");
-	TCase *tests = suite_case(suite, "shell_command");
-	int failed;
-
-	scratch_enter();
-	tcase_add_test(tests, status_and_environment);
-	tcase_add_test(tests, hidden_variables_do_not_go_along);
-	tcase_add_test(tests, sessions_of_their_own_are_killed);
-	tcase_add_test(tests, no_descriptor_goes_along);
-	tcase_add_test(tests, too_long_is_killed_with_its_group);
-	tcase_add_test(tests, what_it_leaves_is_killed);
-	tcase_add_test(tests, it_can_be_stopped);
-	failed = suite_run(suite);
-	scratch_leave();
-	return failed;
 }

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-START_TEST(size_format_text_agrees_with_the_number)
+TEST(size_format_text_agrees_with_the_number)
 {
 	static const char form[] = "# {block was|blocks were} {its|their} x";
 	char text[64];
@@ -21,9 +21,8 @@ START_TEST(size_format_text_agrees_with_the_number)
 	size_format_text(form, "12", text, 2);
 	ck_assert_str_eq(text, "1");
 }
-END_TEST
 
-START_TEST(size_parse_bytes_with_unit_gives_bytes)
+TEST(size_parse_bytes_with_unit_gives_bytes)
 {
 	uint64_t bytes;
 
@@ -40,9 +39,8 @@ START_TEST(size_parse_bytes_with_unit_gives_bytes)
 	ck_assert_int_eq(size_parse_bytes("16777215T", &bytes), 0);
 	ck_assert_uint_eq(bytes, 16777215ULL << 40);
 }
-END_TEST
 
-START_TEST(size_parse_bytes_of_nonsense_is_refused)
+TEST(size_parse_bytes_of_nonsense_is_refused)
 {
 	static const char *const bad[] = { "",	  "M",	  "-1",	  "+1",
 					   " 1",  "0x10", "1.5G", "64MB",
@@ -54,9 +52,8 @@ START_TEST(size_parse_bytes_of_nonsense_is_refused)
 			      "'%s' is taken", bad[i]);
 	ck_assert_uint_eq(bytes, 42);
 }
-END_TEST
 
-START_TEST(size_parse_bytes_beyond_64_bits_is_out_of_range)
+TEST(size_parse_bytes_beyond_64_bits_is_out_of_range)
 {
 	uint64_t bytes = 42;
 
@@ -65,9 +62,8 @@ START_TEST(size_parse_bytes_beyond_64_bits_is_out_of_range)
 			 -ERANGE);
 	ck_assert_uint_eq(bytes, 42);
 }
-END_TEST
 
-START_TEST(size_parse_count_keeps_to_its_range)
+TEST(size_parse_count_keeps_to_its_range)
 {
 	uint64_t count = 42;
 
@@ -79,9 +75,8 @@ START_TEST(size_parse_count_keeps_to_its_range)
 	ck_assert_int_eq(size_parse_count("9", 1, 9, &count), 0);
 	ck_assert_uint_eq(count, 9);
 }
-END_TEST
 
-START_TEST(size_parse_ns_wants_a_unit)
+TEST(size_parse_ns_wants_a_unit)
 {
 	static const char *const bad[] = { "",	 "10",	"s",   "1.5s", "-1s",
 					   "1S", "1 s", "1us", "1ms ", "1sm" };
@@ -103,9 +98,8 @@ START_TEST(size_parse_ns_wants_a_unit)
 	ck_assert_int_eq(size_parse_ns("24h", &ns), 0);
 	ck_assert_uint_eq(ns, 86400000000000);
 }
-END_TEST
 
-START_TEST(size_format_bytes_has_three_digits)
+TEST(size_format_bytes_has_three_digits)
 {
 	char text[SIZE_TEXT];
 
@@ -118,9 +112,8 @@ START_TEST(size_format_bytes_has_three_digits)
 	ck_assert_str_eq(size_format_bytes((1u << 20) - 1, text), "1.00 MiB");
 	ck_assert_str_eq(size_format_bytes(UINT64_MAX, text), "16.0 EiB");
 }
-END_TEST
 
-START_TEST(size_format_ns_picks_the_unit)
+TEST(size_format_ns_picks_the_unit)
 {
 	char text[SIZE_TEXT];
 
@@ -135,9 +128,8 @@ START_TEST(size_format_ns_picks_the_unit)
 	ck_assert_str_eq(size_format_ns(11100000000000, text), "3 h 05 min");
 	size_format_ns(UINT64_MAX, text);
 }
-END_TEST
 
-START_TEST(size_format_ns_within_does_not_pretend)
+TEST(size_format_ns_within_does_not_pretend)
 {
 	char text[SIZE_TEXT];
 
@@ -151,9 +143,8 @@ START_TEST(size_format_ns_within_does_not_pretend)
 	ck_assert_str_eq(size_format_ns_within(5, 1000, text), "< 1 us");
 	size_format_ns_within(0, UINT64_MAX, text);
 }
-END_TEST
 
-START_TEST(size_format_count_groups_by_thousands)
+TEST(size_format_count_groups_by_thousands)
 {
 	char text[SIZE_TEXT];
 
@@ -163,24 +154,4 @@ START_TEST(size_format_count_groups_by_thousands)
 	ck_assert_str_eq(size_format_count(1234567, text), "1,234,567");
 	ck_assert_str_eq(size_format_count(UINT64_MAX, text),
 			 "18,446,744,073,709,551,615");
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("size");
-	TCase *parse = suite_case(suite, "parse");
-	TCase *format = suite_case(suite, "format");
-
-	tcase_add_test(parse, size_format_text_agrees_with_the_number);
-	tcase_add_test(parse, size_parse_bytes_with_unit_gives_bytes);
-	tcase_add_test(parse, size_parse_bytes_of_nonsense_is_refused);
-	tcase_add_test(parse, size_parse_bytes_beyond_64_bits_is_out_of_range);
-	tcase_add_test(parse, size_parse_count_keeps_to_its_range);
-	tcase_add_test(parse, size_parse_ns_wants_a_unit);
-	tcase_add_test(format, size_format_bytes_has_three_digits);
-	tcase_add_test(format, size_format_ns_picks_the_unit);
-	tcase_add_test(format, size_format_ns_within_does_not_pretend);
-	tcase_add_test(format, size_format_count_groups_by_thousands);
-	return suite_run(suite);
 }

@@ -19,7 +19,9 @@ static bool exists(const char *path)
 	return !lstat(path, &status);
 }
 
-START_TEST(socket_path_private_is_cleaned_up)
+SUITE(scratch_enter, scratch_leave);
+
+TEST(socket_path_private_is_cleaned_up, EACH(0, 2))
 {
 	char folder[SOCKET_PATH_BYTES], socket[SOCKET_PATH_BYTES];
 
@@ -32,7 +34,6 @@ START_TEST(socket_path_private_is_cleaned_up)
 	ck_assert(!exists(folder));
 	socket_path_clean_up(socket);
 }
-END_TEST
 
 /* Binds a socket at @path; without listen() it looks abandoned. */
 static int bind_at(const char *path)
@@ -47,7 +48,7 @@ static int bind_at(const char *path)
 	return fd;
 }
 
-START_TEST(socket_path_private_removes_what_was_left)
+TEST(socket_path_private_removes_what_was_left)
 {
 	char folder[SOCKET_PATH_BYTES], socket[SOCKET_PATH_BYTES];
 	int live;
@@ -70,10 +71,9 @@ START_TEST(socket_path_private_removes_what_was_left)
 	close(live);
 	scratch_run("rm -r perfrec-*");
 }
-END_TEST
 
 /* Each contains something that must stay. */
-START_TEST(socket_path_of_others_is_left_alone)
+TEST(socket_path_of_others_is_left_alone, EACH(0, 8))
 {
 	static const struct {
 		const char *make, *socket, *stays;
@@ -99,9 +99,8 @@ START_TEST(socket_path_of_others_is_left_alone)
 	socket_path_clean_up(cases[_i].socket);
 	ck_assert(exists(stays ? stays : cases[_i].socket));
 }
-END_TEST
 
-START_TEST(socket_path_that_is_none_is_left_alone)
+TEST(socket_path_that_is_none_is_left_alone)
 {
 	scratch_run("rm -rf ./*; touch sock; mkdir perfrec-abcdef");
 	socket_path_clean_up("");
@@ -112,7 +111,6 @@ START_TEST(socket_path_that_is_none_is_left_alone)
 	ck_assert(exists("sock"));
 	ck_assert(exists("perfrec-abcdef"));
 }
-END_TEST
 
 /* --- default socket ------------------------------------------------------ */
 
@@ -128,7 +126,7 @@ static bool lose_runtime_folder(void)
 }
 
 /* A second collector finds the folder. */
-START_TEST(socket_path_usual_is_in_a_private_folder)
+TEST(socket_path_usual_is_in_a_private_folder)
 {
 	char got[SOCKET_PATH_BYTES], folder[PATH_MAX], want[PATH_MAX + 32];
 	struct stat status;
@@ -150,10 +148,9 @@ START_TEST(socket_path_usual_is_in_a_private_folder)
 		ck_assert_uint_eq(status.st_mode & 07777, 0700);
 	}
 }
-END_TEST
 
 /* Its owner could intercept programs, or replace the socket. */
-START_TEST(socket_path_usual_takes_no_folder_of_others)
+TEST(socket_path_usual_takes_no_folder_of_others, EACH(0, 5))
 {
 	static const char *const make[] = {
 		"mkdir -m 0755 %s",
@@ -171,9 +168,8 @@ START_TEST(socket_path_usual_takes_no_folder_of_others)
 	scratch_run("rm -rf ./*; %s", command);
 	ck_assert_int_eq(socket_path_usual(true, got), -EPERM);
 }
-END_TEST
 
-START_TEST(socket_path_usual_fails_where_there_is_no_temporary_folder)
+TEST(socket_path_usual_fails_where_there_is_no_temporary_folder)
 {
 	char got[SOCKET_PATH_BYTES], longer[SOCKET_PATH_BYTES + 1];
 
@@ -187,33 +183,4 @@ START_TEST(socket_path_usual_fails_where_there_is_no_temporary_folder)
 	ck_assert_int_eq(socket_path_usual(true, got), -ENAMETOOLONG);
 	setenv("XDG_RUNTIME_DIR", longer, 1);
 	ck_assert_int_eq(socket_path_usual(true, got), -ENAMETOOLONG);
-}
-END_TEST
-
-static Suite *make_suite(void)
-{
-	Suite *suite = suite_create("socket_path");
-	TCase *all = suite_case(suite, "all");
-
-	tcase_add_loop_test(all, socket_path_private_is_cleaned_up, 0, 2);
-	tcase_add_loop_test(all, socket_path_of_others_is_left_alone, 0, 8);
-	tcase_add_test(all, socket_path_that_is_none_is_left_alone);
-	tcase_add_test(all, socket_path_private_removes_what_was_left);
-	tcase_add_test(all, socket_path_usual_is_in_a_private_folder);
-	tcase_add_loop_test(all, socket_path_usual_takes_no_folder_of_others, 0,
-			    5);
-	tcase_add_test(
-		all,
-		socket_path_usual_fails_where_there_is_no_temporary_folder);
-	return suite;
-}
-
-int main(void)
-{
-	int failed;
-
-	scratch_enter();
-	failed = suite_run(make_suite());
-	scratch_leave();
-	return failed;
 }

@@ -21,7 +21,7 @@
 
 #define TAIL " 0 0 20 0 1 0 12345 1000 10\n"
 
-START_TEST(task_times_of_schedstat_are_its_first_two_numbers)
+TEST(task_times_of_schedstat_are_its_first_two_numbers)
 {
 	struct task_times times = { 0 };
 
@@ -36,16 +36,14 @@ START_TEST(task_times_of_schedstat_are_its_first_two_numbers)
 			 0);
 	ck_assert_uint_eq(times.delay_ns, UINT64_MAX);
 }
-END_TEST
 
-START_TEST(task_times_of_a_kernel_that_does_not_count_have_no_delay)
+TEST(task_times_of_a_kernel_that_does_not_count_have_no_delay)
 {
 	struct task_times times = { .has_delay = true };
 
 	ck_assert_int_eq(task_times_parse_schedstat("0 0 0\n", &times), 0);
 	ck_assert(!times.has_delay);
 }
-END_TEST
 
 static const char *const g_bad_schedstats[] = {
 	"",
@@ -64,7 +62,8 @@ static const char *const g_bad_schedstats[] = {
 	"1 99999999999999999999 3\n",
 };
 
-START_TEST(task_times_take_no_schedstat_that_is_none)
+TEST(task_times_take_no_schedstat_that_is_none,
+     EACH(0, ARRAY_SIZE(g_bad_schedstats)))
 {
 	struct task_times times = { .on_cpu_ns = 7, .delay_ns = 8 };
 
@@ -74,7 +73,6 @@ START_TEST(task_times_take_no_schedstat_that_is_none)
 	ck_assert_uint_eq(times.on_cpu_ns, 7);
 	ck_assert_uint_eq(times.delay_ns, 8);
 }
-END_TEST
 
 /* Threads choose their names freely. */
 static const char *const g_names[] = {
@@ -89,7 +87,7 @@ static const char *const g_names[] = {
 	"x) S 1 1 1 0 -1",
 };
 
-START_TEST(task_times_of_stat_hold_for_any_name)
+TEST(task_times_of_stat_hold_for_any_name, EACH(0, ARRAY_SIZE(g_names)))
 {
 	struct task_times times = { 0 };
 	char text[512];
@@ -108,7 +106,6 @@ START_TEST(task_times_of_stat_hold_for_any_name)
 			  44 * UINT64_C(1000000000) /
 				  (uint64_t)sysconf(_SC_CLK_TCK));
 }
-END_TEST
 
 static const char *const g_bad_stats[] = {
 	"",
@@ -125,7 +122,7 @@ static const char *const g_bad_stats[] = {
 	"17 (a) S 1 2 3 0 -1 64 1001 9 2002 8 33 44)" TAIL,
 };
 
-START_TEST(task_times_take_no_stat_that_is_none)
+TEST(task_times_take_no_stat_that_is_none, EACH(0, ARRAY_SIZE(g_bad_stats)))
 {
 	struct task_times times = { .user_ns = 7, .state = 'R' };
 
@@ -134,9 +131,8 @@ START_TEST(task_times_take_no_stat_that_is_none)
 	ck_assert_uint_eq(times.user_ns, 7);
 	ck_assert_int_eq(times.state, 'R');
 }
-END_TEST
 
-START_TEST(task_times_too_large_for_ns_stop_at_the_most)
+TEST(task_times_too_large_for_ns_stop_at_the_most)
 {
 	struct task_times times = { 0 };
 
@@ -147,7 +143,6 @@ START_TEST(task_times_too_large_for_ns_stop_at_the_most)
 		0);
 	ck_assert_uint_eq(times.user_ns, UINT64_MAX);
 }
-END_TEST
 
 static uint64_t thread_cpu_ns(void)
 {
@@ -168,7 +163,7 @@ static uint64_t rusage_ns(void)
 		       1000;
 }
 
-START_TEST(task_times_read_what_a_thread_knows_of_itself)
+TEST(task_times_read_what_a_thread_knows_of_itself)
 {
 	struct task_times first, second;
 	struct rusage before, after;
@@ -200,9 +195,8 @@ START_TEST(task_times_read_what_a_thread_knows_of_itself)
 	ck_assert_uint_ge(second.delay_ns, first.delay_ns);
 	munmap((void *)memory, 1 << 20);
 }
-END_TEST
 
-START_TEST(task_times_of_a_dead_process_are_there_until_it_is_waited_for)
+TEST(task_times_of_a_dead_process_are_there_until_it_is_waited_for)
 {
 	struct task_times times;
 	siginfo_t info;
@@ -224,7 +218,6 @@ START_TEST(task_times_of_a_dead_process_are_there_until_it_is_waited_for)
 	ck_assert_uint_eq(times.on_cpu_ns, 0);
 	ck_assert_int_eq(times.state, 0);
 }
-END_TEST
 
 static bool is_all_zero(pid_t pid)
 {
@@ -240,7 +233,7 @@ static bool is_all_zero(pid_t pid)
 }
 
 /* A new thread waits for a CPU; the delay counts when it gets one. */
-START_TEST(task_times_of_a_thread_that_never_ran_have_a_delay)
+TEST(task_times_of_a_thread_that_never_ran_have_a_delay)
 {
 	struct task_times times;
 	bool seen = false;
@@ -265,9 +258,8 @@ START_TEST(task_times_of_a_thread_that_never_ran_have_a_delay)
 	ck_assert(times.has_delay);
 	ck_assert_uint_eq(times.on_cpu_ns + times.delay_ns, 0);
 }
-END_TEST
 
-START_TEST(task_times_without_descriptors_are_not_taken_for_gone)
+TEST(task_times_without_descriptors_are_not_taken_for_gone)
 {
 	struct rlimit limit, none;
 	struct task_times times;
@@ -283,33 +275,4 @@ START_TEST(task_times_without_descriptors_are_not_taken_for_gone)
 	ck_assert_int_eq(task_times_read(getpid(), getpid(), &times), 0);
 	ck_assert_int_eq(task_times_read(getpid(), 1, &times), -ESRCH);
 	ck_assert_int_eq(task_times_read(0, 0, &times), -ESRCH);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("task_times");
-	TCase *tcase = suite_case(suite, "task_times");
-
-	tcase_add_test(tcase,
-		       task_times_of_schedstat_are_its_first_two_numbers);
-	tcase_add_test(
-		tcase,
-		task_times_of_a_kernel_that_does_not_count_have_no_delay);
-	tcase_add_loop_test(tcase, task_times_take_no_schedstat_that_is_none, 0,
-			    ARRAY_SIZE(g_bad_schedstats));
-	tcase_add_loop_test(tcase, task_times_of_stat_hold_for_any_name, 0,
-			    ARRAY_SIZE(g_names));
-	tcase_add_loop_test(tcase, task_times_take_no_stat_that_is_none, 0,
-			    ARRAY_SIZE(g_bad_stats));
-	tcase_add_test(tcase, task_times_too_large_for_ns_stop_at_the_most);
-	tcase_add_test(tcase, task_times_read_what_a_thread_knows_of_itself);
-	tcase_add_test(
-		tcase,
-		task_times_of_a_dead_process_are_there_until_it_is_waited_for);
-	tcase_add_test(tcase,
-		       task_times_of_a_thread_that_never_ran_have_a_delay);
-	tcase_add_test(tcase,
-		       task_times_without_descriptors_are_not_taken_for_gone);
-	return suite_run(suite);
 }

@@ -11,7 +11,7 @@
 
 #define LENGTH(text) utf8_length(text, sizeof(text) - 1)
 
-START_TEST(utf8_length_counts_the_bytes_of_a_character)
+TEST(utf8_length_counts_the_bytes_of_a_character)
 {
 	ck_assert_uint_eq(LENGTH("a"), 1);
 	ck_assert_uint_eq(utf8_length("", 1), 1);
@@ -23,9 +23,8 @@ START_TEST(utf8_length_counts_the_bytes_of_a_character)
 	ck_assert_uint_eq(LENGTH("\xf0\x90\x80\x80"), 4);
 	ck_assert_uint_eq(LENGTH("\xf4\x8f\xbf\xbf"), 4);
 }
-END_TEST
 
-START_TEST(utf8_length_of_what_is_no_character_is_0)
+TEST(utf8_length_of_what_is_no_character_is_0)
 {
 	static const char *const bad[] = {
 		"\x80", /* continuation byte */
@@ -48,28 +47,25 @@ START_TEST(utf8_length_of_what_is_no_character_is_0)
 		ck_assert_msg(utf8_length(bad[i], strlen(bad[i])) == 0,
 			      "text %zu", i);
 }
-END_TEST
 
 /* The bytes behind @left would complete the character. */
-START_TEST(utf8_length_reads_no_more_than_is_left)
+TEST(utf8_length_reads_no_more_than_is_left)
 {
 	for (size_t left = 1; left < 4; left++)
 		ck_assert_uint_eq(utf8_length("\xf0\x9f\x98\x80", left), 0);
 	ck_assert_uint_eq(utf8_length("\xe2\x82\xac", 2), 0);
 	ck_assert_uint_eq(utf8_length("\xc3\xa4", 1), 0);
 }
-END_TEST
 
-START_TEST(utf8_valid_bytes_end_in_front_of_the_first_bad_one)
+TEST(utf8_valid_bytes_end_in_front_of_the_first_bad_one)
 {
 	ck_assert_uint_eq(utf8_valid_bytes("", 0), 0);
 	ck_assert_uint_eq(utf8_valid_bytes("a\xc3\xa4", 3), 3);
 	ck_assert_uint_eq(utf8_valid_bytes("a\xc3\xa4", 2), 1);
 	ck_assert_uint_eq(utf8_valid_bytes("a\xff\xc3\xa4", 4), 1);
 }
-END_TEST
 
-START_TEST(utf8_copy_replaces_only_bytes_of_no_character)
+TEST(utf8_copy_replaces_only_bytes_of_no_character)
 {
 	char to[16] = "";
 
@@ -79,18 +75,16 @@ START_TEST(utf8_copy_replaces_only_bytes_of_no_character)
 	ck_assert_uint_eq(utf8_copy(to, "\xe2\x82\xac\0b", 5), 0);
 	ck_assert_mem_eq(to, "\xe2\x82\xac\0b", 6);
 }
-END_TEST
 
-START_TEST(utf8_copy_onto_itself_repairs_in_place)
+TEST(utf8_copy_onto_itself_repairs_in_place)
 {
 	char text[] = "x\xf0\x9f\x98\x80\x80";
 
 	ck_assert_uint_eq(utf8_copy(text, text, strlen(text)), 1);
 	ck_assert_str_eq(text, "x\xf0\x9f\x98\x80?");
 }
-END_TEST
 
-START_TEST(utf8_plain_bytes_end_in_front_of_a_word_with_any_other_byte)
+TEST(utf8_plain_bytes_end_in_front_of_a_word_with_any_other_byte)
 {
 	char text[33];
 
@@ -105,23 +99,4 @@ START_TEST(utf8_plain_bytes_end_in_front_of_a_word_with_any_other_byte)
 		}
 	ck_assert_uint_eq(utf8_plain_bytes("abcdefghij", 10), 8);
 	ck_assert_uint_eq(utf8_plain_bytes("abcdefg", 7), 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("utf8");
-	TCase *tcase = suite_case(suite, "utf8");
-
-	tcase_add_test(tcase, utf8_length_counts_the_bytes_of_a_character);
-	tcase_add_test(tcase, utf8_length_of_what_is_no_character_is_0);
-	tcase_add_test(tcase, utf8_length_reads_no_more_than_is_left);
-	tcase_add_test(tcase,
-		       utf8_valid_bytes_end_in_front_of_the_first_bad_one);
-	tcase_add_test(tcase, utf8_copy_replaces_only_bytes_of_no_character);
-	tcase_add_test(tcase, utf8_copy_onto_itself_repairs_in_place);
-	tcase_add_test(
-		tcase,
-		utf8_plain_bytes_end_in_front_of_a_word_with_any_other_byte);
-	return suite_run(suite);
 }

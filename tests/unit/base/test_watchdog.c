@@ -75,7 +75,7 @@ static const char *what_does(pid_t tid)
 	return NULL;
 }
 
-START_TEST(pulse_tells_what_threads_do)
+TEST(pulse_tells_what_threads_do)
 {
 	struct worker one, two;
 	const char *before;
@@ -98,9 +98,8 @@ START_TEST(pulse_tells_what_threads_do)
 	ck_assert_str_eq(what_does((pid_t)syscall(SYS_gettid)), "begins");
 	pulse_end();
 }
-END_TEST
 
-START_TEST(pulse_slots_are_used_again)
+TEST(pulse_slots_are_used_again)
 {
 	for (int i = 0; i < 5000; i++) {
 		struct worker worker;
@@ -111,9 +110,8 @@ START_TEST(pulse_slots_are_used_again)
 		leave(&worker);
 	}
 }
-END_TEST
 
-START_TEST(watchdog_tells_of_long_work_now_and_then)
+TEST(watchdog_tells_of_long_work_now_and_then)
 {
 	struct worker worker;
 	uint64_t now;
@@ -131,9 +129,8 @@ START_TEST(watchdog_tells_of_long_work_now_and_then)
 	ck_assert_uint_eq(watchdog_look(now + 100 * SECOND, LOG_WARN), 0);
 	leave(&worker);
 }
-END_TEST
 
-START_TEST(watchdog_has_room_for_many_that_hang)
+TEST(watchdog_has_room_for_many_that_hang)
 {
 	static struct worker workers[100];
 	uint64_t now;
@@ -149,26 +146,11 @@ START_TEST(watchdog_has_room_for_many_that_hang)
 	}
 	ck_assert_uint_eq(watchdog_look(now + 13 * SECOND, LOG_DBG), 0);
 }
-END_TEST
 
-START_TEST(watchdog_starts_and_stops)
+TEST(watchdog_starts_and_stops)
 {
 	watchdog_stop();
 	ck_assert_int_eq(watchdog_start(LOG_WARN), 0);
 	watchdog_stop();
 	watchdog_stop();
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("watchdog");
-	TCase *tcase = suite_case(suite, "watchdog");
-
-	tcase_add_test(tcase, pulse_tells_what_threads_do);
-	tcase_add_test(tcase, pulse_slots_are_used_again);
-	tcase_add_test(tcase, watchdog_tells_of_long_work_now_and_then);
-	tcase_add_test(tcase, watchdog_has_room_for_many_that_hang);
-	tcase_add_test(tcase, watchdog_starts_and_stops);
-	return suite_run(suite);
 }

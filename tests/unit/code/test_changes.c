@@ -71,9 +71,11 @@ static enum site_state state_at(uint64_t address)
 	return site_state_of(CODE_CALL, g_plain, OPERAND, now, &plain);
 }
 
+FIXTURE(setup, NULL);
+
 /* Group 0 has a site beyond the limit, so it is restored. Group 1 is connected.
  * _i: the program is held. */
-START_TEST(changes_of_a_group_are_made_or_undone)
+TEST(changes_of_a_group_are_made_or_undone, EACH(0, 2))
 {
 	struct change list[] = {
 		connect_at(100, 0, false),
@@ -102,15 +104,4 @@ START_TEST(changes_of_a_group_are_made_or_undone)
 	ck_assert_int_eq(state_at(9000), SITE_ON);
 	ck_assert_int_eq(state_at(20000), SITE_PLAIN);
 	ck_assert_int_eq(state_at(REFUSED_FROM + 100), SITE_PLAIN);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("changes");
-	TCase *tcase = suite_case(suite, "changes");
-
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_loop_test(tcase, changes_of_a_group_are_made_or_undone, 0, 2);
-	return suite_run(suite);
 }

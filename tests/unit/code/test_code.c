@@ -75,7 +75,11 @@ static size_t sites_of(uint32_t count)
 	return found;
 }
 
-START_TEST(code_finds_the_calls_of_a_function)
+SUITE(scratch_enter, scratch_leave);
+
+FIXTURE(NULL, forget);
+
+TEST(code_finds_the_calls_of_a_function)
 {
 	const struct code_site *site;
 
@@ -90,9 +94,8 @@ START_TEST(code_finds_the_calls_of_a_function)
 	ck_assert_uint_eq(site->address, g_plan->functions[0].address + 8);
 	ck_assert(!site->is_exit && g_plan->sites[1].is_exit);
 }
-END_TEST
 
-START_TEST(code_keeps_constants_in_registers_and_on_the_stack)
+TEST(code_keeps_constants_in_registers_and_on_the_stack)
 {
 	ck_assert_int_eq(
 		plan_code(FUNCTION(
@@ -104,9 +107,8 @@ START_TEST(code_keeps_constants_in_registers_and_on_the_stack)
 	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
 	ck_assert_uint_eq(g_plan->sites[1].form, CODE_JUMP);
 }
-END_TEST
 
-START_TEST(code_knows_that_calls_change_registers_and_what_lies_below_the_stack)
+TEST(code_knows_that_calls_change_registers_and_what_lies_below_the_stack)
 {
 	ck_assert_int_eq(plan_code(FUNCTION("a", CALL(ENTER, "a") "call " EXIT
 								  "@PLT; ret")),
@@ -121,9 +123,8 @@ START_TEST(code_knows_that_calls_change_registers_and_what_lies_below_the_stack)
 	ck_assert_uint_eq(refused(CODE_UNKNOWN_FUNCTION), 1);
 	ck_assert_uint_eq(g_plan->unknown_sites, 1);
 }
-END_TEST
 
-START_TEST(code_lets_a_site_stand_for_all_its_functions)
+TEST(code_lets_a_site_stand_for_all_its_functions)
 {
 	ck_assert_int_eq(
 		plan_code(PLAIN("a") FUNCTION(
@@ -148,9 +149,8 @@ START_TEST(code_lets_a_site_stand_for_all_its_functions)
 		0);
 	ck_assert_uint_eq(sites_of(2), 1);
 }
-END_TEST
 
-START_TEST(code_refuses_all_whose_site_may_be_one_that_it_does_not_know)
+TEST(code_refuses_all_whose_site_may_be_one_that_it_does_not_know)
 {
 	/* b's exit could belong to a, which is inlined there. */
 	ck_assert_int_eq(
@@ -162,17 +162,15 @@ START_TEST(code_refuses_all_whose_site_may_be_one_that_it_does_not_know)
 	ck_assert_uint_eq(refused(CODE_UNKNOWN_FUNCTION), 2);
 	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
 }
-END_TEST
 
-START_TEST(code_refuses_all_if_there_are_calls_in_code_that_nothing_describes)
+TEST(code_refuses_all_if_there_are_calls_in_code_that_nothing_describes)
 {
 	ck_assert_int_eq(plan_code(PLAIN("a") "b: " CALL(EXIT, "a") "ret;"), 0);
 	ck_assert_uint_eq(refused(CODE_UNKNOWN_FUNCTION), 1);
 	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 0);
 }
-END_TEST
 
-START_TEST(code_knows_functions_by_their_symbols_alone)
+TEST(code_knows_functions_by_their_symbols_alone)
 {
 	ck_assert_int_eq(plan_code(".globl a; .hidden a; .type a, @function;"
 				   "a: " CALL(ENTER, "a") CALL(
@@ -181,9 +179,8 @@ START_TEST(code_knows_functions_by_their_symbols_alone)
 	ck_assert_uint_eq(g_plan->site_count, 2);
 	ck_assert_uint_eq(refused(CODE_NOT_REFUSED), 1);
 }
-END_TEST
 
-START_TEST(code_refuses_other_ways_to_call)
+TEST(code_refuses_other_ways_to_call)
 {
 	ck_assert_int_eq(
 		plan_code(FUNCTION(
@@ -205,9 +202,8 @@ START_TEST(code_refuses_other_ways_to_call)
 	ck_assert_int_eq(plan_code(FUNCTION("a", CALL(EXIT, "a") "ret")), 0);
 	ck_assert_uint_eq(refused(CODE_NO_ENTRY), 1);
 }
-END_TEST
 
-START_TEST(code_refuses_what_it_cannot_decode)
+TEST(code_refuses_what_it_cannot_decode)
 {
 	ck_assert_int_eq(
 		plan_code(FUNCTION(
@@ -223,9 +219,8 @@ START_TEST(code_refuses_what_it_cannot_decode)
 		0);
 	ck_assert_uint_eq(refused(CODE_UNDECODED), 1);
 }
-END_TEST
 
-START_TEST(code_takes_calls_through_the_got)
+TEST(code_takes_calls_through_the_got)
 {
 	ck_assert_int_eq(
 		plan_code(FUNCTION("a", "lea a(%rip), %rdi; call *" ENTER
@@ -236,9 +231,8 @@ START_TEST(code_takes_calls_through_the_got)
 	ck_assert_uint_eq(g_plan->sites[0].form, CODE_CALL_GOT);
 	ck_assert_uint_eq(g_plan->sites[1].form, CODE_JUMP_GOT);
 }
-END_TEST
 
-START_TEST(code_names_a_function_of_anybody_by_its_slot)
+TEST(code_names_a_function_of_anybody_by_its_slot)
 {
 	ck_assert_int_eq(
 		plan_code(".globl f; .type f, @function; f: .cfi_startproc;"
@@ -251,9 +245,8 @@ START_TEST(code_names_a_function_of_anybody_by_its_slot)
 	ck_assert_uint_ne(g_plan->functions[0].slot, 0);
 	ck_assert_uint_ne(g_plan->functions[0].address, 0);
 }
-END_TEST
 
-START_TEST(code_makes_the_same_plan_in_pieces)
+TEST(code_makes_the_same_plan_in_pieces)
 {
 	struct code_plan *pieces;
 	int steps = 0, err, fd;
@@ -275,7 +268,6 @@ START_TEST(code_makes_the_same_plan_in_pieces)
 			 g_plan->site_count * sizeof(*g_plan->sites));
 	code_plan_free(&pieces);
 }
-END_TEST
 
 static void plan_variety(void)
 {
@@ -289,7 +281,7 @@ static void plan_variety(void)
 		0);
 }
 
-START_TEST(code_packs_a_plan_and_unpacks_the_same)
+TEST(code_packs_a_plan_and_unpacks_the_same)
 {
 	struct bytes bytes = { 0 };
 	struct code_plan *again;
@@ -329,7 +321,6 @@ START_TEST(code_packs_a_plan_and_unpacks_the_same)
 	code_plan_free(&again);
 	bytes_release(&bytes);
 }
-END_TEST
 
 static void walk(const struct code_plan *plan)
 {
@@ -351,7 +342,7 @@ static void walk(const struct code_plan *plan)
 	}
 }
 
-START_TEST(code_unpacks_no_plan_that_would_lead_out_of_its_tables)
+TEST(code_unpacks_no_plan_that_would_lead_out_of_its_tables)
 {
 	struct bytes bytes = { 0 };
 	struct code_plan *plan;
@@ -381,7 +372,6 @@ START_TEST(code_unpacks_no_plan_that_would_lead_out_of_its_tables)
 	ck_assert_uint_lt(unpacked, 20000);
 	bytes_release(&bytes);
 }
-END_TEST
 
 static int fail_to_read(void *context, uint64_t offset, size_t bytes, void *out,
 			size_t *got)
@@ -398,7 +388,7 @@ static int fail_to_read(void *context, uint64_t offset, size_t bytes, void *out,
 }
 
 /* An unreadable file was reported as "not an ELF file", which is no error. */
-START_TEST(code_tells_an_error_from_a_short_file)
+TEST(code_tells_an_error_from_a_short_file, EACH(0, 2))
 {
 	uint64_t readable = (uint64_t)_i << 16;
 	const struct code_input input = { .read = fail_to_read,
@@ -414,9 +404,8 @@ START_TEST(code_tells_an_error_from_a_short_file)
 	ck_assert_int_eq(code_plan_new(fd, NULL, &g_plan, &g_why), -EISDIR);
 	close(fd);
 }
-END_TEST
 
-START_TEST(code_says_why_there_is_no_plan)
+TEST(code_says_why_there_is_no_plan)
 {
 	const struct code_limits small = { 16, 1u << 20 };
 	const struct code_limits poor = { 1u << 20, 1024 };
@@ -433,7 +422,6 @@ START_TEST(code_says_why_there_is_no_plan)
 	ck_assert_int_eq(plan_file("./code.so", &poor), -ENOMEM);
 	ck_assert_int_eq(plan_file("./code.c", NULL), -ENOEXEC);
 }
-END_TEST
 
 /* --- entry builds -------------------------------------------------------- */
 
@@ -445,7 +433,7 @@ END_TEST
 #define STUB "stub: ret;"
 #define NOP ".byte 0x0f, 0x1f, 0x44, 0, 0;"
 
-START_TEST(code_finds_the_exits_of_an_entry_build)
+TEST(code_finds_the_exits_of_an_entry_build)
 {
 	ck_assert_int_eq(
 		plan_code(STUB FUNCTION(
@@ -462,12 +450,11 @@ START_TEST(code_finds_the_exits_of_an_entry_build)
 	ck_assert_uint_eq(g_plan->sites[2].form, CODE_EXIT_NOP);
 	ck_assert(g_plan->functions[0].entry_build);
 }
-END_TEST
 
 /* A function that others call, so a jump to it leaves the caller. */
 #define CALLED(name, body) "call " name ";" FUNCTION(name, body)
 
-START_TEST(code_knows_the_calls_and_the_notes_of_other_linkers)
+TEST(code_knows_the_calls_and_the_notes_of_other_linkers)
 {
 	/* mold pads notes to 8 and to 4 bytes in one segment, and turns the
 	 * indirect call through the GOT into a direct one. */
@@ -490,7 +477,6 @@ START_TEST(code_knows_the_calls_and_the_notes_of_other_linkers)
 	ck_assert_uint_eq(g_plan->sites[0].form, CODE_ENTRY_CALL);
 	ck_assert_uint_eq(g_plan->sites[0].length, 5);
 }
-END_TEST
 
 /* The only exit of a function with body @code must have @r11_live. */
 static void check_exit(const char *code, const char *others, bool r11_live)
@@ -513,7 +499,7 @@ static void check_exit(const char *code, const char *others, bool r11_live)
 		    "mov %r11, (%rsp); ret")
 #define LOAD "mov (%rdi), %r11;"
 
-START_TEST(code_sees_where_r11_is_needed)
+TEST(code_sees_where_r11_is_needed)
 {
 	/* The target of the jump uses the value, however far away. */
 	check_exit(LOAD NOP "jmp b", RETPOLINE, true);
@@ -538,9 +524,8 @@ START_TEST(code_sees_where_r11_is_needed)
 	check_exit("nop;" NOP "jmp *%rax", "", false);
 	check_exit(LOAD "mov %r11, %rax;" NOP "ret", "", false);
 }
-END_TEST
 
-START_TEST(code_refuses_entries_with_a_value_in_r11)
+TEST(code_refuses_entries_with_a_value_in_r11)
 {
 	static const char *const uses[] = {
 		"push %r11; pop %r11;" NOP "ret",
@@ -562,9 +547,8 @@ START_TEST(code_refuses_entries_with_a_value_in_r11)
 		forget();
 	}
 }
-END_TEST
 
-START_TEST(code_refuses_entries_that_are_not_as_they_must_be)
+TEST(code_refuses_entries_that_are_not_as_they_must_be)
 {
 	ck_assert_int_eq(plan_code(STUB FUNCTION("a", "1: call stub; ret")
 					   ENTRIES(".long 1b - .")),
@@ -583,51 +567,4 @@ START_TEST(code_refuses_entries_that_are_not_as_they_must_be)
 					   ENTRIES(".long 1b - .")),
 			 0);
 	ck_assert_uint_eq(refused(CODE_STUB_NOT_OURS), 1);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("code");
-	TCase *calls = suite_case(suite, "calls");
-	TCase *entries = suite_case(suite, "entries");
-	int failed;
-
-	scratch_enter();
-	tcase_add_checked_fixture(calls, NULL, forget);
-	tcase_add_checked_fixture(entries, NULL, forget);
-	tcase_add_test(calls, code_finds_the_calls_of_a_function);
-	tcase_add_test(calls,
-		       code_keeps_constants_in_registers_and_on_the_stack);
-	tcase_add_test(
-		calls,
-		code_knows_that_calls_change_registers_and_what_lies_below_the_stack);
-	tcase_add_test(calls, code_lets_a_site_stand_for_all_its_functions);
-	tcase_add_test(
-		calls,
-		code_refuses_all_whose_site_may_be_one_that_it_does_not_know);
-	tcase_add_test(
-		calls,
-		code_refuses_all_if_there_are_calls_in_code_that_nothing_describes);
-	tcase_add_test(calls, code_knows_functions_by_their_symbols_alone);
-	tcase_add_test(calls, code_refuses_other_ways_to_call);
-	tcase_add_test(calls, code_refuses_what_it_cannot_decode);
-	tcase_add_test(calls, code_takes_calls_through_the_got);
-	tcase_add_test(calls, code_names_a_function_of_anybody_by_its_slot);
-	tcase_add_test(calls, code_makes_the_same_plan_in_pieces);
-	tcase_add_test(calls, code_packs_a_plan_and_unpacks_the_same);
-	tcase_add_test(calls,
-		       code_unpacks_no_plan_that_would_lead_out_of_its_tables);
-	tcase_add_test(calls, code_says_why_there_is_no_plan);
-	tcase_add_loop_test(calls, code_tells_an_error_from_a_short_file, 0, 2);
-	tcase_add_test(entries, code_finds_the_exits_of_an_entry_build);
-	tcase_add_test(entries,
-		       code_knows_the_calls_and_the_notes_of_other_linkers);
-	tcase_add_test(entries, code_sees_where_r11_is_needed);
-	tcase_add_test(entries, code_refuses_entries_with_a_value_in_r11);
-	tcase_add_test(entries,
-		       code_refuses_entries_that_are_not_as_they_must_be);
-	failed = suite_run(suite);
-	scratch_leave();
-	return failed;
 }

@@ -183,7 +183,14 @@ static const struct row {
 	  CODE_ODD_FRAME, 0, 0, 0, 0 },
 };
 
-START_TEST(moves_are_decided_by_what_the_code_does)
+static void forget(void)
+{
+	code_plan_free(&g_plan);
+}
+
+FIXTURE(NULL, forget);
+
+TEST(moves_are_decided_by_what_the_code_does, EACH(0, ARRAY_SIZE(rows)))
 {
 	const struct row *row = &rows[_i];
 	const struct code_function *function;
@@ -215,9 +222,8 @@ START_TEST(moves_are_decided_by_what_the_code_does)
 		g_plan->sites[g_plan->function_sites[function->first]].address,
 		function->address + move->before);
 }
-END_TEST
 
-START_TEST(moves_are_of_functions_only)
+TEST(moves_are_of_functions_only)
 {
 	plan_code(FUNCTION("f", "mov $1, %eax; jmp f.cold")
 			  FUNCTION("f.cold", "mov $1, %eax; ret") FUNCTION(
@@ -228,10 +234,9 @@ START_TEST(moves_are_of_functions_only)
 	ck_assert_uint_eq(g_plan->function_count, 1);
 	ck_assert_uint_eq(g_plan->moves.count, 1);
 }
-END_TEST
 
 /* A body of six bytes, without a target in the file, ends in a jump back. */
-START_TEST(moves_have_their_bodies_and_frames)
+TEST(moves_have_their_bodies_and_frames)
 {
 	const struct code_move *move;
 	const uint8_t *bytes;
@@ -256,9 +261,8 @@ START_TEST(moves_have_their_bodies_and_frames)
 	ck_assert_uint_eq(fix.at, 7);
 	ck_assert_uint_eq(fix.next, 11);
 }
-END_TEST
 
-START_TEST(moves_survive_packing_and_nothing_else_is_unpacked)
+TEST(moves_survive_packing_and_nothing_else_is_unpacked)
 {
 	struct code_plan *other;
 	struct bytes bytes = { 0 };
@@ -292,9 +296,8 @@ START_TEST(moves_survive_packing_and_nothing_else_is_unpacked)
 	}
 	bytes_release(&bytes);
 }
-END_TEST
 
-START_TEST(moves_leave_a_file_with_hooks_alone)
+TEST(moves_leave_a_file_with_hooks_alone)
 {
 	plan_code(FUNCTION("f", "lea f(%rip), %rdi;"
 				"call __cyg_profile_func_enter@PLT;"
@@ -304,34 +307,7 @@ START_TEST(moves_leave_a_file_with_hooks_alone)
 	ck_assert_uint_eq(g_plan->moves.count, 0);
 	ck_assert_uint_eq(g_plan->function_count, 1);
 }
-END_TEST
-
-static void forget(void)
-{
-	code_plan_free(&g_plan);
-}
 
 #endif
 
-int main(void)
-{
-	Suite *suite = suite_create("moves");
-	int failed;
-
-#if defined(__x86_64__)
-	TCase *tcase = suite_case(suite, "moves");
-
-	tcase_add_checked_fixture(tcase, NULL, forget);
-	tcase_add_loop_test(tcase, moves_are_decided_by_what_the_code_does, 0,
-			    ARRAY_SIZE(rows));
-	tcase_add_test(tcase, moves_are_of_functions_only);
-	tcase_add_test(tcase, moves_have_their_bodies_and_frames);
-	tcase_add_test(tcase,
-		       moves_survive_packing_and_nothing_else_is_unpacked);
-	tcase_add_test(tcase, moves_leave_a_file_with_hooks_alone);
-#endif
-	scratch_enter();
-	failed = suite_run(suite);
-	scratch_leave();
-	return failed;
-}
+SUITE(scratch_enter, scratch_leave);

@@ -342,7 +342,7 @@ static const struct witness *witness_of(const struct control *control,
 
 /* --- tests --------------------------------------------------------------- */
 
-START_TEST(patch_counts_each_call_of_connected_functions)
+TEST(patch_counts_each_call_of_connected_functions, EACH(0, KINDS))
 {
 	const struct kind *kind = &g_kinds[_i];
 	static struct control first;
@@ -381,9 +381,8 @@ START_TEST(patch_counts_each_call_of_connected_functions)
 	ck_assert(is_plain(g_pid));
 	stop();
 }
-END_TEST
 
-START_TEST(patch_passes_calls_on_to_the_hooks)
+TEST(patch_passes_calls_on_to_the_hooks, EACH(0, KINDS))
 {
 	const struct kind *kind = &g_kinds[_i];
 
@@ -405,9 +404,8 @@ START_TEST(patch_passes_calls_on_to_the_hooks)
 		ck_assert_uint_eq(g_control->thunk_enters, all_calls());
 	stop();
 }
-END_TEST
 
-START_TEST(patch_flips_while_threads_run)
+TEST(patch_flips_while_threads_run, EACH(0, KINDS))
 {
 	const struct kind *kind = &g_kinds[_i];
 	int rounds =
@@ -446,7 +444,6 @@ START_TEST(patch_flips_while_threads_run)
 	let_work();
 	stop();
 }
-END_TEST
 
 static bool is_connected(uint32_t function)
 {
@@ -467,7 +464,7 @@ static uint64_t connected_exits(void)
 }
 
 /* A counted function needs no exits. */
-START_TEST(patch_switches_exits_off_alone)
+TEST(patch_switches_exits_off_alone, EACH(0, KINDS))
 {
 	const struct kind *kind = &g_kinds[_i];
 	uint64_t calls;
@@ -490,9 +487,8 @@ START_TEST(patch_switches_exits_off_alone)
 	ck_assert(is_plain(g_pid));
 	stop();
 }
-END_TEST
 
-START_TEST(patch_restores_while_threads_run)
+TEST(patch_restores_while_threads_run, EACH(0, KINDS))
 {
 	const struct kind *kind = &g_kinds[_i];
 
@@ -512,9 +508,8 @@ START_TEST(patch_restores_while_threads_run)
 	}
 	stop();
 }
-END_TEST
 
-START_TEST(patch_off_is_off_and_on_is_on)
+TEST(patch_off_is_off_and_on_is_on)
 {
 	const struct kind *kind = &g_kinds[0];
 	uint64_t witnessed, calls;
@@ -539,7 +534,6 @@ START_TEST(patch_off_is_off_and_on_is_on)
 	ck_assert_uint_gt(calls, 0);
 	stop();
 }
-END_TEST
 
 static uint8_t byte_at(uint64_t address)
 {
@@ -552,7 +546,7 @@ static uint8_t byte_at(uint64_t address)
 }
 
 /* Two functions share an exit hook's call, as loud as the louder one. */
-START_TEST(patch_site_of_two_functions_serves_both)
+TEST(patch_site_of_two_functions_serves_both)
 {
 	const struct code_site *site;
 	struct patch_function both[2];
@@ -620,7 +614,6 @@ START_TEST(patch_site_of_two_functions_serves_both)
 	ck_assert(is_plain(g_pid));
 	stop();
 }
-END_TEST
 
 static bool has_child(void)
 {
@@ -628,7 +621,7 @@ static bool has_child(void)
 	return atom_load_rlx(&g_control->child) != 0;
 }
 
-START_TEST(patch_follows_a_forked_child)
+TEST(patch_follows_a_forked_child, EACH(0, KINDS))
 {
 	const struct kind *kind = &g_kinds[_i];
 	struct patch_image *child;
@@ -670,7 +663,6 @@ START_TEST(patch_follows_a_forked_child)
 	}
 	stop();
 }
-END_TEST
 
 static struct bytes g_told;
 
@@ -680,7 +672,7 @@ static void tell(void *arg, const void *entries, size_t bytes)
 }
 
 /* From the told list and from an export. */
-START_TEST(patch_is_restored_from_a_list)
+TEST(patch_is_restored_from_a_list, EACH(0, KINDS))
 {
 	const struct kind *kind = &g_kinds[_i];
 	struct patch_restored restored;
@@ -719,7 +711,6 @@ START_TEST(patch_is_restored_from_a_list)
 	bytes_release(&list);
 	stop();
 }
-END_TEST
 
 static void tell_file(void *arg, const void *entries, size_t bytes)
 {
@@ -737,7 +728,7 @@ static _Noreturn void write_for_ever(void)
 	}
 }
 
-START_TEST(patch_is_restored_when_its_writer_was_killed)
+TEST(patch_is_restored_when_its_writer_was_killed, EACH(0, KINDS))
 {
 	const struct kind *kind = &g_kinds[_i];
 	int list = memfd_create("list", MFD_CLOEXEC), mem;
@@ -771,10 +762,9 @@ START_TEST(patch_is_restored_when_its_writer_was_killed)
 	close(list);
 	stop();
 }
-END_TEST
 
 /* Half of a body across two pages may be missing. */
-START_TEST(patch_half_a_body_is_restored)
+TEST(patch_half_a_body_is_restored)
 {
 	const struct code_site *site;
 	struct patch_restored restored;
@@ -806,9 +796,8 @@ START_TEST(patch_half_a_body_is_restored)
 	bytes_release(&list);
 	stop();
 }
-END_TEST
 
-START_TEST(patch_lists_that_are_not_whole_write_nothing)
+TEST(patch_lists_that_are_not_whole_write_nothing)
 {
 	struct text_map map = { 0 };
 	struct patch_restored restored;
@@ -870,9 +859,8 @@ START_TEST(patch_lists_that_are_not_whole_write_nothing)
 	bytes_release(&list);
 	stop();
 }
-END_TEST
 
-START_TEST(patch_leaves_breakpoints_alone)
+TEST(patch_leaves_breakpoints_alone)
 {
 	const uint8_t trap = 0xcc;
 	const struct code_function *function;
@@ -938,7 +926,6 @@ START_TEST(patch_leaves_breakpoints_alone)
 	let_work();
 	stop();
 }
-END_TEST
 
 static bool is_alone(uint32_t victim)
 {
@@ -973,7 +960,7 @@ static uint32_t sites_on(uint32_t victim, int mem)
 }
 
 /* A breakpoint at one site keeps the entire function off until it is gone. */
-START_TEST(patch_switches_nothing_on_by_half)
+TEST(patch_switches_nothing_on_by_half)
 {
 	const uint8_t trap = 0xcc;
 	const struct code_function *function;
@@ -1014,9 +1001,8 @@ START_TEST(patch_switches_nothing_on_by_half)
 	let_work();
 	stop();
 }
-END_TEST
 
-START_TEST(patch_writes_nothing_into_a_process_that_is_gone)
+TEST(patch_writes_nothing_into_a_process_that_is_gone, EACH(0, 2))
 {
 	bool by_exec = _i;
 	int status;
@@ -1046,7 +1032,6 @@ START_TEST(patch_writes_nothing_into_a_process_that_is_gone)
 	kill(g_pid, SIGKILL);
 	ck_assert_int_eq(waitpid(g_pid, &status, 0), g_pid);
 }
-END_TEST
 
 /* --- refusals ------------------------------------------------------------ */
 
@@ -1113,7 +1098,7 @@ static enum patch_reason reason_for(int fd, int protection, int flags,
 	return function.reason;
 }
 
-START_TEST(patch_refuses_what_is_not_its_own_text)
+TEST(patch_refuses_what_is_not_its_own_text)
 {
 	int fd = open("text", O_RDWR | O_CREAT | O_TRUNC, 0700);
 	const uint8_t site[] = { 0xe8, 1, 2, 3, 4 };
@@ -1140,9 +1125,8 @@ START_TEST(patch_refuses_what_is_not_its_own_text)
 		PATCH_OUT_OF_REACH);
 	close(fd);
 }
-END_TEST
 
-START_TEST(patch_refuses_functions_that_it_does_not_know)
+TEST(patch_refuses_functions_that_it_does_not_know)
 {
 	struct thunk_shim shim = { .count_epoch = 1,
 				   .page = { .enter = 1, .entry_enter = 1 } };
@@ -1172,9 +1156,8 @@ START_TEST(patch_refuses_functions_that_it_does_not_know)
 	patch_image_free(image);
 	thunk_area_unmap(area);
 }
-END_TEST
 
-START_TEST(patch_memory_is_known_by_its_file)
+TEST(patch_memory_is_known_by_its_file)
 {
 	int good = patch_mem_open(getpid(), getuid());
 	int readable = open("/proc/self/mem", O_RDONLY);
@@ -1193,11 +1176,10 @@ START_TEST(patch_memory_is_known_by_its_file)
 	close(readable);
 	close(maps);
 }
-END_TEST
 
 /* --- forms --------------------------------------------------------------- */
 
-START_TEST(patch_forms_are_told_apart_in_each_state)
+TEST(patch_forms_are_told_apart_in_each_state, EACH(0, CODE_MOVED))
 {
 	static const enum site_state states[] = { SITE_PLAIN, SITE_OFF,
 						  SITE_ON };
@@ -1247,47 +1229,7 @@ START_TEST(patch_forms_are_told_apart_in_each_state)
 	ck_assert_uint_le(f->body_end, f->length);
 	ck_assert_uint_eq(site_form(CODE_FORMS)->length, 0);
 }
-END_TEST
 
 #endif
 
-int main(void)
-{
-	Suite *suite = suite_create("patch");
-	TCase *tcase = suite_case(suite, "patch");
-	int failed;
-
-#if defined(__x86_64__)
-	compile_all();
-	/* CODE_MOVED, the last form, is never switched. */
-	tcase_add_loop_test(tcase, patch_forms_are_told_apart_in_each_state, 0,
-			    CODE_MOVED);
-	tcase_add_loop_test(
-		tcase, patch_counts_each_call_of_connected_functions, 0, KINDS);
-	tcase_add_loop_test(tcase, patch_passes_calls_on_to_the_hooks, 0,
-			    KINDS);
-	tcase_add_loop_test(tcase, patch_flips_while_threads_run, 0, KINDS);
-	tcase_add_loop_test(tcase, patch_switches_exits_off_alone, 0, KINDS);
-	tcase_add_loop_test(tcase, patch_restores_while_threads_run, 0, KINDS);
-	tcase_add_test(tcase, patch_off_is_off_and_on_is_on);
-	tcase_add_test(tcase, patch_site_of_two_functions_serves_both);
-	tcase_add_loop_test(tcase, patch_follows_a_forked_child, 0, KINDS);
-	tcase_add_loop_test(tcase, patch_is_restored_from_a_list, 0, KINDS);
-	tcase_add_loop_test(tcase, patch_is_restored_when_its_writer_was_killed,
-			    0, KINDS);
-	tcase_add_test(tcase, patch_half_a_body_is_restored);
-	tcase_add_test(tcase, patch_lists_that_are_not_whole_write_nothing);
-	tcase_add_test(tcase, patch_leaves_breakpoints_alone);
-	tcase_add_test(tcase, patch_switches_nothing_on_by_half);
-	tcase_add_loop_test(
-		tcase, patch_writes_nothing_into_a_process_that_is_gone, 0, 2);
-	tcase_add_test(tcase, patch_refuses_what_is_not_its_own_text);
-	tcase_add_test(tcase, patch_refuses_functions_that_it_does_not_know);
-	tcase_add_test(tcase, patch_memory_is_known_by_its_file);
-#endif
-	failed = suite_run(suite);
-#if defined(__x86_64__)
-	scratch_leave();
-#endif
-	return failed;
-}
+SUITE(compile_all, scratch_leave);

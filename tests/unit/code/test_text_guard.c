@@ -39,7 +39,9 @@ static void teardown(void)
 	close(g_text.list);
 }
 
-START_TEST(text_guard_keeps_as_much_as_descriptors_allow)
+FIXTURE(setup, teardown);
+
+TEST(text_guard_keeps_as_much_as_descriptors_allow)
 {
 	const struct rlimit limit = { 70, 70 };
 
@@ -52,7 +54,6 @@ START_TEST(text_guard_keeps_as_much_as_descriptors_allow)
 	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), -ENOSPC);
 	ck_assert(!text_guard_has_ended(&g_guard));
 }
-END_TEST
 
 static void wait_for_end(void)
 {
@@ -61,7 +62,7 @@ static void wait_for_end(void)
 		usleep(1000);
 }
 
-START_TEST(text_guard_says_once_that_the_keeper_has_ended)
+TEST(text_guard_says_once_that_the_keeper_has_ended)
 {
 	ck_assert(!text_guard_has_ended(&g_guard));
 	ck_assert_int_eq(text_guard_descriptor(&g_guard), -1);
@@ -79,10 +80,9 @@ START_TEST(text_guard_says_once_that_the_keeper_has_ended)
 	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
 	ck_assert_uint_eq(g_guard.kept, 1);
 }
-END_TEST
 
 /* A program may end before its texts reach the new keeper. */
-START_TEST(text_guard_drops_nothing_that_an_earlier_keeper_kept)
+TEST(text_guard_drops_nothing_that_an_earlier_keeper_kept)
 {
 	for (; g_text.number <= 3; g_text.number++)
 		ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
@@ -99,9 +99,8 @@ START_TEST(text_guard_drops_nothing_that_an_earlier_keeper_kept)
 	ck_assert_int_eq(text_guard_keep(&g_guard, &g_text), 0);
 	ck_assert_uint_eq(g_guard.kept, 1);
 }
-END_TEST
 
-START_TEST(text_guard_does_not_wait_for_a_keeper_that_is_stopped)
+TEST(text_guard_does_not_wait_for_a_keeper_that_is_stopped)
 {
 	int err = 0;
 
@@ -112,10 +111,9 @@ START_TEST(text_guard_does_not_wait_for_a_keeper_that_is_stopped)
 	ck_assert_int_eq(err, -EAGAIN);
 	wait_for_end();
 }
-END_TEST
 
 /* No session, file or child remains. */
-START_TEST(text_guard_ends_the_keeper)
+TEST(text_guard_ends_the_keeper)
 {
 	pid_t pid;
 
@@ -126,7 +124,6 @@ START_TEST(text_guard_ends_the_keeper)
 	ck_assert_int_eq(errno, ECHILD);
 	ck_assert_int_eq(text_guard_descriptor(&g_guard), -1);
 }
-END_TEST
 
 static pid_t g_found[8];
 static size_t g_count;
@@ -159,7 +156,7 @@ static pid_t start_child(int area)
 	return pid;
 }
 
-START_TEST(text_find_finds_who_maps_an_area)
+TEST(text_find_finds_who_maps_an_area)
 {
 	int area = memfd_create("area", MFD_CLOEXEC);
 	const struct text_finds finds = { .found = found };
@@ -184,9 +181,8 @@ START_TEST(text_find_finds_who_maps_an_area)
 	waitpid(child, NULL, 0);
 	close(area);
 }
-END_TEST
 
-START_TEST(text_restore_reads_lists_of_any_length)
+TEST(text_restore_reads_lists_of_any_length)
 {
 	uint8_t wrong[32];
 
@@ -197,9 +193,8 @@ START_TEST(text_restore_reads_lists_of_any_length)
 	ck_assert_int_eq(text_restore(g_text.mem, g_text.list, false, NULL),
 			 -EINVAL);
 }
-END_TEST
 
-START_TEST(text_guard_renews_where_there_is_no_room)
+TEST(text_guard_renews_where_there_is_no_room)
 {
 	const struct rlimit limit = { 66, 66 };
 
@@ -216,10 +211,9 @@ START_TEST(text_guard_renews_where_there_is_no_room)
 	g_guard.first = 2;
 	ck_assert_int_eq(text_guard_renew(&g_guard, &g_text), -EAGAIN);
 }
-END_TEST
 
 /* The kernel drops descriptors beyond the keeper's limit. */
-START_TEST(text_guard_says_what_the_keeper_could_not_take)
+TEST(text_guard_says_what_the_keeper_could_not_take)
 {
 	struct rlimit limit = { 6, 6 };
 
@@ -231,9 +225,8 @@ START_TEST(text_guard_says_what_the_keeper_could_not_take)
 		ck_assert(!text_guard_has_ended(&g_guard));
 	ck_assert_int_eq(kill(g_guard.pid, 0), 0);
 }
-END_TEST
 
-START_TEST(text_keeper_keeps_one_text_of_a_number)
+TEST(text_keeper_keeps_one_text_of_a_number)
 {
 	struct text_keeper keeper = { 0 };
 	struct kept_text text = { .number = 7 };
@@ -251,27 +244,12 @@ START_TEST(text_keeper_keeps_one_text_of_a_number)
 	ck_assert_int_lt(close(text.mem), 0);
 	text_keeper_release(&keeper);
 }
-END_TEST
 
-int main(int argc, char **argv)
+static int play_another(int argc, char **argv)
 {
-	Suite *suite = suite_create("text_guard");
-	TCase *tcase = suite_case(suite, "text_guard");
-
 	if (argc == 1 && !strcmp(argv[0], TEXT_GUARD_NAME))
 		return text_guard_main();
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, text_guard_keeps_as_much_as_descriptors_allow);
-	tcase_add_test(tcase, text_guard_says_once_that_the_keeper_has_ended);
-	tcase_add_test(tcase,
-		       text_guard_drops_nothing_that_an_earlier_keeper_kept);
-	tcase_add_test(tcase,
-		       text_guard_does_not_wait_for_a_keeper_that_is_stopped);
-	tcase_add_test(tcase, text_guard_ends_the_keeper);
-	tcase_add_test(tcase, text_find_finds_who_maps_an_area);
-	tcase_add_test(tcase, text_keeper_keeps_one_text_of_a_number);
-	tcase_add_test(tcase, text_restore_reads_lists_of_any_length);
-	tcase_add_test(tcase, text_guard_renews_where_there_is_no_room);
-	tcase_add_test(tcase, text_guard_says_what_the_keeper_could_not_take);
-	return suite_run(suite);
+	return -1;
 }
+
+ROLE(play_another);

@@ -71,7 +71,9 @@ static void leave(int map)
 
 /* --- files --------------------------------------------------------------- */
 
-START_TEST(thunks_of_other_files_are_refused)
+FIXTURE(setup, teardown);
+
+TEST(thunks_of_other_files_are_refused)
 {
 	static const int seals[] = { 0, F_SEAL_SHRINK, F_SEAL_GROW };
 	struct thunk_shim shim = rig_shim();
@@ -94,9 +96,8 @@ START_TEST(thunks_of_other_files_are_refused)
 	ck_assert_int_eq(thunk_area_map(-1, &shim, &area), -EINVAL);
 	ck_assert_ptr_null(area);
 }
-END_TEST
 
-START_TEST(thunks_that_a_program_cannot_have_are_refused)
+TEST(thunks_that_a_program_cannot_have_are_refused)
 {
 	struct thunk_shim none = { 0 }, far = rig_shim(), wild = rig_shim();
 	struct thunk_area *area;
@@ -107,13 +108,12 @@ START_TEST(thunks_that_a_program_cannot_have_are_refused)
 	ck_assert_int_eq(thunk_area_map(g_fd, &far, &area), -EINVAL);
 	ck_assert_int_eq(thunk_area_map(g_fd, &wild, &area), -EINVAL);
 }
-END_TEST
 
 /* Both templates end before these bytes. A hostile program may still claim to
  * run there. */
 #define LAST_BYTES 64u
 
-START_TEST(thunks_fill_their_slots)
+TEST(thunks_fill_their_slots)
 {
 	static const uint32_t numbers[] = { CALLS, ENTRY };
 
@@ -126,9 +126,8 @@ START_TEST(thunks_fill_their_slots)
 			ck_assert_uint_le(thunk_pushed(THUNK_CODE + at), 8);
 		}
 }
-END_TEST
 
-START_TEST(thunks_of_a_number_are_those_of_one_function)
+TEST(thunks_of_a_number_are_those_of_one_function)
 {
 	ck_assert_int_eq(thunk_area_add(g_area, CALLS, FUNCTION, THUNK_CALLS),
 			 0);
@@ -145,11 +144,10 @@ START_TEST(thunks_of_a_number_are_those_of_one_function)
 					THUNK_CALLS),
 			 0);
 }
-END_TEST
 
 /* --- calls builds -------------------------------------------------------- */
 
-START_TEST(thunks_count_each_call_and_record_none_of_it)
+TEST(thunks_count_each_call_and_record_none_of_it)
 {
 	for (int i = 0; i < 1000; i++) {
 		enter(i % 2);
@@ -161,9 +159,8 @@ START_TEST(thunks_count_each_call_and_record_none_of_it)
 	ck_assert_uint_eq(g_cells[CALLS - 1].calls, 0);
 	ck_assert_uint_eq(g_cells[CALLS + 1].calls, 0);
 }
-END_TEST
 
-START_TEST(thunks_go_to_the_hooks_with_their_arguments)
+TEST(thunks_go_to_the_hooks_with_their_arguments)
 {
 	thunk_area_choose(g_area, CALLS, THUNK_RECORD);
 	ck_assert_uint_eq(thunk_area_path(g_area, CALLS), THUNK_RECORD);
@@ -179,10 +176,9 @@ START_TEST(thunks_go_to_the_hooks_with_their_arguments)
 	ck_assert_uint_eq(g_rig_seen.site, SITE);
 	ck_assert_uint_eq(g_cells[CALLS].recorded, 0);
 }
-END_TEST
 
 /* The collector chooses this path while no recorded call is open. */
-START_TEST(thunks_that_only_count_leave_the_bits_alone)
+TEST(thunks_that_only_count_leave_the_bits_alone)
 {
 	thunk_area_choose(g_area, CALLS, THUNK_RECORD);
 	enter(0);
@@ -203,9 +199,8 @@ START_TEST(thunks_that_only_count_leave_the_bits_alone)
 	ck_assert_uint_eq(g_cells[CALLS].calls, 103);
 	ck_assert_uint_eq(g_rig_seen.enters, 1);
 }
-END_TEST
 
-START_TEST(thunks_end_those_calls_whose_begin_was_recorded)
+TEST(thunks_end_those_calls_whose_begin_was_recorded)
 {
 	uint64_t bits = 0x9d3fa6c2715be084u;
 
@@ -224,9 +219,8 @@ START_TEST(thunks_end_those_calls_whose_begin_was_recorded)
 		ck_assert_uint_eq(g_rig_seen.exits - exits, bits >> i & 1);
 	}
 }
-END_TEST
 
-START_TEST(thunks_deeper_than_64_calls_repeat_the_oldest)
+TEST(thunks_deeper_than_64_calls_repeat_the_oldest)
 {
 	thunk_area_choose(g_area, CALLS, THUNK_RECORD);
 	for (int i = 0; i < 1000; i++)
@@ -236,10 +230,9 @@ START_TEST(thunks_deeper_than_64_calls_repeat_the_oldest)
 	ck_assert_uint_eq(g_rig_seen.enters, 1000);
 	ck_assert_uint_eq(g_rig_seen.exits, 1000);
 }
-END_TEST
 
 /* A thread without counts of its own process must not count. */
-START_TEST(thunks_without_counts_take_the_general_path)
+TEST(thunks_without_counts_take_the_general_path)
 {
 	thunk_area_choose(g_area, CALLS, THUNK_RECORD);
 	g_cells[CALLS].recorded = 1;
@@ -257,11 +250,10 @@ START_TEST(thunks_without_counts_take_the_general_path)
 	ck_assert_uint_eq(g_cells[CALLS].calls, 0);
 	ck_assert_uint_eq(g_cells[CALLS].recorded, 1);
 }
-END_TEST
 
 /* --- reaching them ------------------------------------------------------- */
 
-START_TEST(thunks_are_reached_by_operand_and_by_pointer)
+TEST(thunks_are_reached_by_operand_and_by_pointer)
 {
 	for (int i = 0; i < 2; i++) {
 		uint64_t map = (uintptr_t)g_map[i];
@@ -284,9 +276,8 @@ START_TEST(thunks_are_reached_by_operand_and_by_pointer)
 		}
 	}
 }
-END_TEST
 
-START_TEST(thunks_out_of_reach_are_not_reached)
+TEST(thunks_out_of_reach_are_not_reached)
 {
 	uint64_t map = (uintptr_t)g_map[0];
 	uint64_t far[] = { map + (1ull << 31) + THUNK_AREA_BYTES,
@@ -303,9 +294,8 @@ START_TEST(thunks_out_of_reach_are_not_reached)
 	ck_assert(!thunk_area_operand(g_area, 0, CALLS, THUNK_SIDE_ENTRY, false,
 				      4096, &operand));
 }
-END_TEST
 
-START_TEST(thunks_are_reached_from_an_area_s_size_before_the_end_of_reach)
+TEST(thunks_are_reached_from_an_area_s_size_before_the_end_of_reach)
 {
 	/* A program at a fixed address has its area here. */
 	uint64_t map = (uintptr_t)g_map[0];
@@ -320,9 +310,8 @@ START_TEST(thunks_are_reached_from_an_area_s_size_before_the_end_of_reach)
 				      true, map + THUNK_CODE - INT32_MAX - 1,
 				      &operand));
 }
-END_TEST
 
-START_TEST(thunks_have_pointers_for_as_many_mappings_as_there_are_rows)
+TEST(thunks_have_pointers_for_as_many_mappings_as_there_are_rows)
 {
 	int32_t operand;
 
@@ -338,7 +327,6 @@ START_TEST(thunks_have_pointers_for_as_many_mappings_as_there_are_rows)
 				     THUNK_SIDE_EXIT, false, 99ull << 32,
 				     &operand));
 }
-END_TEST
 
 /* --- entry builds -------------------------------------------------------- */
 
@@ -440,7 +428,7 @@ static const struct exit_thunk {
 	{ THUNK_EXIT_R11, true, 8 },
 };
 
-START_TEST(thunks_of_entry_builds_keep_all_registers)
+TEST(thunks_of_entry_builds_keep_all_registers, EACH(0, 18))
 {
 	const struct exit_thunk *it = &g_exit_thunks[_i % 3];
 	int map = _i / 3 % 2;
@@ -466,9 +454,8 @@ START_TEST(thunks_of_entry_builds_keep_all_registers)
 	}
 	ck_assert_uint_eq(g_rig_seen.entry_generals, 0);
 }
-END_TEST
 
-START_TEST(thunks_of_entry_builds_without_counts_take_the_general_path)
+TEST(thunks_of_entry_builds_without_counts_take_the_general_path)
 {
 	thunk_area_choose(g_area, ENTRY, THUNK_RECORD);
 	for (int i = 0; i < 2; i++) {
@@ -490,7 +477,6 @@ START_TEST(thunks_of_entry_builds_without_counts_take_the_general_path)
 		ck_assert_uint_eq(g_cells[ENTRY].recorded, 1);
 	}
 }
-END_TEST
 
 /* --- signals ------------------------------------------------------------- */
 
@@ -546,7 +532,7 @@ static void trap_steps(void)
 	ck_assert_int_eq(sigaction(SIGTRAP, &action, NULL), 0);
 }
 
-START_TEST(thunks_count_exactly_with_a_signal_at_each_instruction)
+TEST(thunks_count_exactly_with_a_signal_at_each_instruction, EACH(0, 6))
 {
 	g_stepped = _i % 2 ? ENTRY : CALLS;
 	thunk_area_choose(g_area, g_stepped, (enum thunk_path)(_i / 2));
@@ -564,10 +550,9 @@ START_TEST(thunks_count_exactly_with_a_signal_at_each_instruction)
 	ck_assert_uint_eq(g_rig_seen.exits + g_rig_seen.entry_exits,
 			  _i / 2 == THUNK_RECORD ? 10 + g_nested : 0);
 }
-END_TEST
 
 /* The handler has returned the thread's slot. */
-START_TEST(thunks_live_through_a_signal_that_takes_the_counts)
+TEST(thunks_live_through_a_signal_that_takes_the_counts, EACH(0, 2))
 {
 	g_stepped = _i % 2 ? ENTRY : CALLS;
 	thunk_area_choose(g_area, g_stepped, THUNK_RECORD);
@@ -579,46 +564,5 @@ START_TEST(thunks_live_through_a_signal_that_takes_the_counts)
 	g_takes_counts = false;
 	ck_assert_uint_gt(g_nested, 5);
 }
-END_TEST
 
 #endif
-
-int main(void)
-{
-	Suite *suite = suite_create("thunks");
-	TCase *tcase = suite_case(suite, "thunks");
-
-#if defined(__x86_64__)
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, thunks_of_other_files_are_refused);
-	tcase_add_test(tcase, thunks_that_a_program_cannot_have_are_refused);
-	tcase_add_test(tcase, thunks_fill_their_slots);
-	tcase_add_test(tcase, thunks_of_a_number_are_those_of_one_function);
-	tcase_add_test(tcase, thunks_count_each_call_and_record_none_of_it);
-	tcase_add_test(tcase, thunks_go_to_the_hooks_with_their_arguments);
-	tcase_add_test(tcase, thunks_that_only_count_leave_the_bits_alone);
-	tcase_add_test(tcase, thunks_end_those_calls_whose_begin_was_recorded);
-	tcase_add_test(tcase, thunks_deeper_than_64_calls_repeat_the_oldest);
-	tcase_add_test(tcase, thunks_without_counts_take_the_general_path);
-	tcase_add_test(tcase, thunks_are_reached_by_operand_and_by_pointer);
-	tcase_add_test(tcase, thunks_out_of_reach_are_not_reached);
-	tcase_add_test(
-		tcase,
-		thunks_are_reached_from_an_area_s_size_before_the_end_of_reach);
-	tcase_add_test(
-		tcase,
-		thunks_have_pointers_for_as_many_mappings_as_there_are_rows);
-	tcase_add_loop_test(tcase, thunks_of_entry_builds_keep_all_registers, 0,
-			    18);
-	tcase_add_test(
-		tcase,
-		thunks_of_entry_builds_without_counts_take_the_general_path);
-	tcase_add_loop_test(
-		tcase, thunks_count_exactly_with_a_signal_at_each_instruction,
-		0, 6);
-	tcase_add_loop_test(tcase,
-			    thunks_live_through_a_signal_that_takes_the_counts,
-			    0, 2);
-#endif
-	return suite_run(suite);
-}

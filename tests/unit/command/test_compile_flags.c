@@ -41,7 +41,7 @@ static void expect_sources(const char *text, const char *expected)
 	compile_line_free(&line);
 }
 
-START_TEST(compile_line_read_finds_sources)
+TEST(compile_line_read_finds_sources)
 {
 	expect_sources("cc -c x.c", "x.c ");
 	expect_sources("cc x.c y.o -lm z.cpp lib.a w.s v.S -o p", "x.c z.cpp ");
@@ -58,9 +58,8 @@ START_TEST(compile_line_read_finds_sources)
 	expect_sources("cc -c dir.c/x", "");
 	expect_sources("cc -o", "");
 }
-END_TEST
 
-START_TEST(compile_line_read_knows_the_languages_of_gcc)
+TEST(compile_line_read_knows_the_languages_of_gcc)
 {
 	expect_sources("gfortran a.f90 b.F c.for d.f08 e.mod f.o",
 		       "a.f90 b.F c.for d.f08 ");
@@ -73,7 +72,6 @@ START_TEST(compile_line_read_knows_the_languages_of_gcc)
 	expect_sources("gnatmake2 hello", "");
 	expect_sources("gcc a.go b.rs -x cuda c.c -x none d.c", "d.c ");
 }
-END_TEST
 
 static void expect_steps(const char *text, bool makes_code, bool links,
 			 bool freestanding)
@@ -89,7 +87,7 @@ static void expect_steps(const char *text, bool makes_code, bool links,
 	compile_line_free(&line);
 }
 
-START_TEST(compile_line_read_knows_where_it_stops)
+TEST(compile_line_read_knows_where_it_stops)
 {
 	expect_steps("cc x.c", true, true, false);
 	expect_steps("cc x.o", true, true, false);
@@ -104,17 +102,15 @@ START_TEST(compile_line_read_knows_where_it_stops)
 	expect_steps("cc -r a.o b.o", true, false, false);
 	expect_steps("cc -D -E x.c", true, true, false);
 }
-END_TEST
 
-START_TEST(compile_line_read_of_freestanding_code_chooses_nothing)
+TEST(compile_line_read_of_freestanding_code_chooses_nothing)
 {
 	expect_steps("cc x.c -nostdlib", true, true, true);
 	expect_steps("cc -ffreestanding -c x.c", true, false, true);
 	expect_steps("cc -mcmodel=kernel -c x.c", true, false, true);
 }
-END_TEST
 
-START_TEST(compile_line_read_with_response_file_reads_it)
+TEST(compile_line_read_with_response_file_reads_it)
 {
 	char path[] = "/tmp/perfrec-test.XXXXXX", text[64];
 	static const char words[] = "-c 'my file.c'\n-o \"x.c\" y\\ z.c";
@@ -137,9 +133,8 @@ START_TEST(compile_line_read_with_response_file_reads_it)
 	ck_assert(!line->links);
 	compile_line_free(&line);
 }
-END_TEST
 
-START_TEST(compile_is_input_tells_inputs_from_commands)
+TEST(compile_is_input_tells_inputs_from_commands)
 {
 	static const char *const inputs[] = { "x.c",  "a/b.cpp",     "x.o",
 					      "x.so", "libx.so.1.2", "x.S",
@@ -153,7 +148,6 @@ START_TEST(compile_is_input_tells_inputs_from_commands)
 		ck_assert_msg(!compile_is_input(commands[i]), "%s",
 			      commands[i]);
 }
-END_TEST
 
 static void expect_flags(const char *text, bool clang,
 			 const struct compile_choice *choice,
@@ -194,7 +188,7 @@ static void expect_strips(const char *text, const char *expected)
 	compile_line_free(&line);
 }
 
-START_TEST(compile_line_read_finds_what_strips)
+TEST(compile_line_read_finds_what_strips)
 {
 	expect_strips("cc x.c -s", "-s");
 	expect_strips("cc -Wl,-s x.c", "-Wl,-s");
@@ -208,14 +202,13 @@ START_TEST(compile_line_read_finds_what_strips)
 	expect_strips("cc -Wl, -Wl,,, -Wl,a-very-long-item-of-the-linker",
 		      NULL);
 }
-END_TEST
 
 static const char *const g_folders[] = { "/usr/include/c++/12", "/include",
 					 "/usr/include" };
 static const struct compile_target g_target = { .folders = g_folders,
 						.folder_count = 3 };
 
-START_TEST(compile_path_mark_breaks_the_names_of_system_folders)
+TEST(compile_path_mark_breaks_the_names_of_system_folders)
 {
 	static const char *const paths[][2] = {
 		{ "/usr/include", NULL },
@@ -238,9 +231,8 @@ START_TEST(compile_path_mark_breaks_the_names_of_system_folders)
 		free(got);
 	}
 }
-END_TEST
 
-START_TEST(compile_line_mark_paths_takes_folders_and_sources)
+TEST(compile_line_mark_paths_takes_folders_and_sources)
 {
 	struct compile_line *line =
 		read_line("g++ -I/s/usr/include -isystem /s/usr/include -L "
@@ -264,7 +256,6 @@ START_TEST(compile_line_mark_paths_takes_folders_and_sources)
 	ck_assert_ptr_null(line->words[6].map);
 	compile_line_free(&line);
 }
-END_TEST
 
 static void expect_left_out(const char *text, const char *expected,
 			    size_t expected_more)
@@ -279,7 +270,7 @@ static void expect_left_out(const char *text, const char *expected,
 	compile_line_free(&line);
 }
 
-START_TEST(compile_line_left_out_names_folders_of_cplusplus)
+TEST(compile_line_left_out_names_folders_of_cplusplus)
 {
 	expect_left_out("g++ -c x.cc", NULL, 0);
 	expect_left_out("g++ -I/usr/include -I/usr/include/c++/12 -c x.cc",
@@ -292,9 +283,8 @@ START_TEST(compile_line_left_out_names_folders_of_cplusplus)
 			0);
 	expect_left_out("g++ -L/usr/include/a -c x.cc", NULL, 0);
 }
-END_TEST
 
-START_TEST(compile_flags_make_for_gcc_leaves_system_headers_out)
+TEST(compile_flags_make_for_gcc_leaves_system_headers_out)
 {
 	static const char *const functions[] = { "get", "pair<int, int>" };
 	struct compile_choice choice = { .style = COMPILE_DEFAULT };
@@ -316,9 +306,8 @@ START_TEST(compile_flags_make_for_gcc_leaves_system_headers_out)
 	expect_flags("gcc -c x.c", false, &choice,
 		     "-g -fno-omit-frame-pointer -finstrument-functions ");
 }
-END_TEST
 
-START_TEST(compile_flags_make_for_clang_puts_hooks_in_after_inlining)
+TEST(compile_flags_make_for_clang_puts_hooks_in_after_inlining)
 {
 	struct compile_choice choice = { .style = COMPILE_DEFAULT };
 
@@ -329,9 +318,8 @@ START_TEST(compile_flags_make_for_clang_puts_hooks_in_after_inlining)
 	expect_flags("clang -c x.c", true, &choice,
 		     "-g -fno-omit-frame-pointer -finstrument-functions ");
 }
-END_TEST
 
-START_TEST(compile_flags_make_for_entry_adds_nothing_that_links)
+TEST(compile_flags_make_for_entry_adds_nothing_that_links)
 {
 	struct compile_choice choice = { .hooks = COMPILE_ENTRY };
 
@@ -341,7 +329,6 @@ START_TEST(compile_flags_make_for_entry_adds_nothing_that_links)
 		     "-g -Xclang -fxray-instrument "
 		     "-Xclang -fxray-instruction-threshold=1 ");
 }
-END_TEST
 
 static bool entry_refused(const char *text, bool clang, bool x86_64)
 {
@@ -354,7 +341,7 @@ static bool entry_refused(const char *text, bool clang, bool x86_64)
 	return refused;
 }
 
-START_TEST(compile_entry_refuse_knows_what_does_not_go_together)
+TEST(compile_entry_refuse_knows_what_does_not_go_together)
 {
 	ck_assert(!entry_refused("gcc -c x.c -mcmodel=medium", false, true));
 	ck_assert(entry_refused("gcc -c x.c", false, false));
@@ -366,9 +353,8 @@ START_TEST(compile_entry_refuse_knows_what_does_not_go_together)
 	ck_assert(entry_refused("gcc -c x.c -masm=intel", false, true));
 	ck_assert(!entry_refused("clang -c x.c -masm=intel", true, true));
 }
-END_TEST
 
-START_TEST(compile_flags_refuse_for_entry_what_it_is_not)
+TEST(compile_flags_refuse_for_entry_what_it_is_not)
 {
 	static const char *const functions[] = { "x" };
 	struct compile_target gcc = { .version = 10, .x86_64 = true };
@@ -392,9 +378,8 @@ START_TEST(compile_flags_refuse_for_entry_what_it_is_not)
 	ck_assert_ptr_nonnull(compile_flags_refuse(&gcc, &some));
 	ck_assert_ptr_nonnull(compile_flags_refuse(&clang, &some));
 }
-END_TEST
 
-START_TEST(compile_flags_refuse_what_the_compiler_cannot)
+TEST(compile_flags_refuse_what_the_compiler_cannot)
 {
 	static const char *const functions[] = { "x" };
 	struct compile_target gcc = { .clang = false };
@@ -410,37 +395,4 @@ START_TEST(compile_flags_refuse_what_the_compiler_cannot)
 	ck_assert_ptr_nonnull(compile_flags_refuse(&clang, &some));
 	ck_assert_ptr_null(compile_flags_refuse(&clang, &after));
 	ck_assert_ptr_null(compile_flags_refuse(&clang, &before));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("compile_flags");
-	TCase *tcase = suite_case(suite, "compile_flags");
-
-	tcase_add_test(tcase, compile_line_read_finds_sources);
-	tcase_add_test(tcase, compile_line_read_knows_the_languages_of_gcc);
-	tcase_add_test(tcase, compile_line_read_knows_where_it_stops);
-	tcase_add_test(tcase,
-		       compile_line_read_of_freestanding_code_chooses_nothing);
-	tcase_add_test(tcase, compile_line_read_with_response_file_reads_it);
-	tcase_add_test(tcase, compile_is_input_tells_inputs_from_commands);
-	tcase_add_test(tcase, compile_line_read_finds_what_strips);
-	tcase_add_test(tcase,
-		       compile_path_mark_breaks_the_names_of_system_folders);
-	tcase_add_test(tcase,
-		       compile_line_mark_paths_takes_folders_and_sources);
-	tcase_add_test(tcase, compile_line_left_out_names_folders_of_cplusplus);
-	tcase_add_test(tcase,
-		       compile_flags_make_for_gcc_leaves_system_headers_out);
-	tcase_add_test(
-		tcase,
-		compile_flags_make_for_clang_puts_hooks_in_after_inlining);
-	tcase_add_test(tcase, compile_flags_refuse_what_the_compiler_cannot);
-	tcase_add_test(tcase,
-		       compile_flags_make_for_entry_adds_nothing_that_links);
-	tcase_add_test(tcase,
-		       compile_entry_refuse_knows_what_does_not_go_together);
-	tcase_add_test(tcase, compile_flags_refuse_for_entry_what_it_is_not);
-	return suite_run(suite);
 }

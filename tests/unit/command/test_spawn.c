@@ -97,7 +97,9 @@ static void leave_scratch(void)
 
 /* --- finding ------------------------------------------------------------- */
 
-START_TEST(find_command_goes_along_path)
+FIXTURE(enter_scratch, leave_scratch);
+
+TEST(find_command_goes_along_path)
 {
 	char path[PATH_MAX];
 
@@ -113,9 +115,8 @@ START_TEST(find_command_goes_along_path)
 	ck_assert_int_eq(spawn_find_command("toolbox", path), -ENOENT);
 	ck_assert_int_eq(spawn_find_command("", path), -ENOENT);
 }
-END_TEST
 
-START_TEST(find_command_passes_by_what_cannot_be_executed)
+TEST(find_command_passes_by_what_cannot_be_executed)
 {
 	char path[PATH_MAX];
 
@@ -129,9 +130,8 @@ START_TEST(find_command_passes_by_what_cannot_be_executed)
 	ck_assert_int_eq(spawn_find_command("tool", path), 0);
 	ck_assert_str_eq(path, "./tool");
 }
-END_TEST
 
-START_TEST(find_command_with_a_slash_is_a_path)
+TEST(find_command_with_a_slash_is_a_path)
 {
 	char path[PATH_MAX], longest[PATH_MAX + 1];
 
@@ -146,9 +146,8 @@ START_TEST(find_command_with_a_slash_is_a_path)
 	longest[PATH_MAX] = '\0';
 	ck_assert_int_eq(spawn_find_command(longest, path), -ENAMETOOLONG);
 }
-END_TEST
 
-START_TEST(find_program_looks_at_interpreters)
+TEST(find_program_looks_at_interpreters)
 {
 	static char word[] = "./script";
 	char *argv[] = { word, NULL };
@@ -167,9 +166,8 @@ START_TEST(find_program_looks_at_interpreters)
 	make_script("script", "#!./script\n");
 	ck_assert_int_eq(spawn_find_program(argv, &program), 0);
 }
-END_TEST
 
-START_TEST(way_out_says_what_the_errno_does_not)
+TEST(way_out_says_what_the_errno_does_not)
 {
 	make_script("file", "");
 	ck_assert_str_eq(spawn_way_out("tool", ENOENT),
@@ -183,7 +181,6 @@ START_TEST(way_out_says_what_the_errno_does_not)
 			 " (it is no program of this machine)");
 	ck_assert_str_eq(spawn_way_out("./file", ENOMEM), "");
 }
-END_TEST
 
 /* Returns its output. */
 static const char *parts_found_by(const char *path)
@@ -193,7 +190,7 @@ static const char *parts_found_by(const char *path)
 	return scratch_read("found");
 }
 
-START_TEST(parts_are_found_where_they_are_installed)
+TEST(parts_are_found_where_they_are_installed)
 {
 	char collector[PATH_MAX + 64], shim[PATH_MAX + 64], want[3 * PATH_MAX];
 
@@ -215,9 +212,8 @@ START_TEST(parts_are_found_where_they_are_installed)
 		 g_scratch, shim);
 	ck_assert_str_eq(parts_found_by("u/bin/self"), want);
 }
-END_TEST
 
-START_TEST(parts_below_a_colon_cannot_be_preloaded)
+TEST(parts_below_a_colon_cannot_be_preloaded)
 {
 	char want[32];
 
@@ -227,11 +223,10 @@ START_TEST(parts_below_a_colon_cannot_be_preloaded)
 	snprintf(want, sizeof(want), "%d\n", -EINVAL);
 	ck_assert_str_eq(parts_found_by("x:y/bin/self"), want);
 }
-END_TEST
 
 /* --- the environment ----------------------------------------------------- */
 
-START_TEST(environment_of_nonsense_is_refused)
+TEST(environment_of_nonsense_is_refused)
 {
 	ck_assert_int_eq(spawn_check_environment(false), 0);
 	setenv("PERFREC_SLOTS", "many", 1);
@@ -245,15 +240,13 @@ START_TEST(environment_of_nonsense_is_refused)
 	setenv("PERFREC_RSEQ", "off", 1);
 	ck_assert_int_eq(spawn_check_environment(false), 0);
 }
-END_TEST
 
-START_TEST(environment_of_rings_does_not_count_if_an_option_says)
+TEST(environment_of_rings_does_not_count_if_an_option_says)
 {
 	setenv("PERFREC_RING_KB", "nonsense", 1);
 	ck_assert_int_eq(spawn_check_environment(false), -EINVAL);
 	ck_assert_int_eq(spawn_check_environment(true), 0);
 }
-END_TEST
 
 /* --- starting the program ------------------------------------------------ */
 
@@ -308,7 +301,7 @@ static const char *environment_of_program(
 	return scratch_read("out");
 }
 
-START_TEST(program_gets_its_environment)
+TEST(program_gets_its_environment)
 {
 	const char *text;
 
@@ -328,9 +321,8 @@ START_TEST(program_gets_its_environment)
 	ck_assert_ptr_null(getenv("PERFREC_SOCKET"));
 	ck_assert_str_eq(getenv("PERFREC_DISABLE"), "1");
 }
-END_TEST
 
-START_TEST(program_keeps_what_the_user_has_set)
+TEST(program_keeps_what_the_user_has_set)
 {
 	struct spawn_recording recording = g_recording;
 	const char *text;
@@ -350,7 +342,6 @@ START_TEST(program_keeps_what_the_user_has_set)
 	ck_assert(has_line(text, "PERFREC_QUIET=0"));
 	ck_assert(has_line(text, "PERFREC_RING_KB=128"));
 }
-END_TEST
 
 /* A line of the program's /proc/self/status. */
 static uint64_t signals_of_program(const char *name,
@@ -379,7 +370,7 @@ static bool has_signal(uint64_t set, int signal)
 	return set >> (signal - 1) & 1;
 }
 
-START_TEST(program_gets_the_signals_that_perfrec_got)
+TEST(program_gets_the_signals_that_perfrec_got)
 {
 	struct spawn_signals signals = no_signals();
 	struct sigaction own = { .sa_handler = SIG_IGN };
@@ -399,9 +390,8 @@ START_TEST(program_gets_the_signals_that_perfrec_got)
 	set = signals_of_program("SigIgn", &signals);
 	ck_assert(has_signal(set, SIGCHLD));
 }
-END_TEST
 
-START_TEST(program_waits_until_it_is_let_go)
+TEST(program_waits_until_it_is_let_go)
 {
 	static char word[] = "./mark";
 	char *argv[] = { word, NULL };
@@ -421,9 +411,8 @@ START_TEST(program_waits_until_it_is_let_go)
 	ck_assert_int_eq(run_program(argv, &g_recording, &signals, ""), 0);
 	ck_assert_int_eq(access("marked", F_OK), 0);
 }
-END_TEST
 
-START_TEST(program_that_cannot_be_executed_is_told)
+TEST(program_that_cannot_be_executed_is_told)
 {
 	static char word[] = "./broken";
 	char *argv[] = { word, NULL };
@@ -437,9 +426,8 @@ START_TEST(program_that_cannot_be_executed_is_told)
 	ck_assert_int_eq(spawn_exec(&child), -ENOEXEC);
 	ck_assert_int_eq(wait_for_exit(child.pid), 127);
 }
-END_TEST
 
-START_TEST(program_without_a_first_line_is_a_shell_script)
+TEST(program_without_a_first_line_is_a_shell_script)
 {
 	static char word[] = "./script", one[] = "one", two[] = "two words";
 	char *argv[] = { word, one, two, NULL };
@@ -450,13 +438,12 @@ START_TEST(program_without_a_first_line_is_a_shell_script)
 	ck_assert_int_eq(run_program(argv, &g_recording, &signals, ""), 2);
 	ck_assert_str_eq(scratch_read("out"), "./script\none\ntwo words\n");
 }
-END_TEST
 
 /* --- starting the collector ---------------------------------------------- */
 
-START_TEST(collector_has_only_what_it_needs)
+TEST(collector_has_only_what_it_needs)
 {
-	static char word[] = "collector", argument[] = "an argument";
+	static char word[] = "spawned", argument[] = "an argument";
 	char *argv[] = { word, argument, NULL };
 	struct spawn_signals signals = no_signals();
 	struct collector_report report;
@@ -485,11 +472,10 @@ START_TEST(collector_has_only_what_it_needs)
 	close(pair[0]);
 	close(more);
 }
-END_TEST
 
-START_TEST(collector_that_is_not_there_is_an_error)
+TEST(collector_that_is_not_there_is_an_error)
 {
-	static char word[] = "collector";
+	static char word[] = "spawned";
 	char *argv[] = { word, NULL };
 	const struct spawn_signals signals = no_signals();
 	pid_t pid;
@@ -498,42 +484,23 @@ START_TEST(collector_that_is_not_there_is_an_error)
 					 STDERR_FILENO, &signals, &pid),
 			 -ENOENT);
 }
-END_TEST
 
-int main(int argc, char **argv)
+static int play_another(int argc, char **argv)
 {
-	Suite *suite;
-	TCase *find, *run;
-
-	if (argc > 1 && !strcmp(argv[0], "collector"))
+	if (argc > 1 && !strcmp(argv[0], "spawned"))
 		return report_as_collector(argv[1]);
 	if (argc > 1 && !strcmp(argv[1], "parts"))
 		return report_parts();
-	if (!realpath("/proc/self/exe", g_self))
-		return EXIT_FAILURE;
-	log_init("spawn", LOG_ERR);
-	suite = suite_create("spawn");
-	find = suite_case(suite, "find");
-	run = suite_case(suite, "run");
-	tcase_add_checked_fixture(find, enter_scratch, leave_scratch);
-	tcase_add_checked_fixture(run, enter_scratch, leave_scratch);
-	tcase_add_test(find, find_command_goes_along_path);
-	tcase_add_test(find, find_command_passes_by_what_cannot_be_executed);
-	tcase_add_test(find, find_command_with_a_slash_is_a_path);
-	tcase_add_test(find, find_program_looks_at_interpreters);
-	tcase_add_test(find, way_out_says_what_the_errno_does_not);
-	tcase_add_test(find, parts_are_found_where_they_are_installed);
-	tcase_add_test(find, parts_below_a_colon_cannot_be_preloaded);
-	tcase_add_test(find, environment_of_nonsense_is_refused);
-	tcase_add_test(find,
-		       environment_of_rings_does_not_count_if_an_option_says);
-	tcase_add_test(run, program_gets_its_environment);
-	tcase_add_test(run, program_keeps_what_the_user_has_set);
-	tcase_add_test(run, program_gets_the_signals_that_perfrec_got);
-	tcase_add_test(run, program_waits_until_it_is_let_go);
-	tcase_add_test(run, program_that_cannot_be_executed_is_told);
-	tcase_add_test(run, program_without_a_first_line_is_a_shell_script);
-	tcase_add_test(run, collector_has_only_what_it_needs);
-	tcase_add_test(run, collector_that_is_not_there_is_an_error);
-	return suite_run(suite);
+	return -1;
 }
+
+ROLE(play_another);
+
+static void begin_suite(void)
+{
+	if (!realpath("/proc/self/exe", g_self))
+		abort();
+	log_init("spawn", LOG_ERR);
+}
+
+SUITE(begin_suite, NULL);

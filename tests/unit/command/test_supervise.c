@@ -272,7 +272,9 @@ static void expect_no_child(void)
 
 /* --- tests --------------------------------------------------------------- */
 
-START_TEST(recording_goes_from_ready_to_done)
+FIXTURE(enter_scratch, scratch_leave);
+
+TEST(recording_goes_from_ready_to_done)
 {
 	struct control_message child, finish;
 	enum supervise_end end = SUPERVISE_LOST;
@@ -296,9 +298,8 @@ START_TEST(recording_goes_from_ready_to_done)
 	ck_assert_uint_gt(finish.finish.user_ns + finish.finish.sys_ns, 0);
 	ck_assert_str_eq(scratch_read("log"), "");
 }
-END_TEST
 
-START_TEST(files_that_were_not_written_are_told)
+TEST(files_that_were_not_written_are_told)
 {
 	enum supervise_end end = SUPERVISE_LOST;
 
@@ -306,9 +307,8 @@ START_TEST(files_that_were_not_written_are_told)
 	ck_assert_int_eq(WEXITSTATUS(supervise_wait(&r.supervise, &end)), 7);
 	ck_assert_int_eq(end, SUPERVISE_UNWRITTEN);
 }
-END_TEST
 
-START_TEST(signals_are_passed_on_to_the_program)
+TEST(signals_are_passed_on_to_the_program)
 {
 	enum supervise_end end = SUPERVISE_LOST;
 
@@ -319,9 +319,8 @@ START_TEST(signals_are_passed_on_to_the_program)
 	ck_assert_int_eq(WEXITSTATUS(supervise_wait(&r.supervise, &end)), 42);
 	ck_assert_int_eq(end, SUPERVISE_WHOLE);
 }
-END_TEST
 
-START_TEST(program_that_a_signal_ended_is_told_so)
+TEST(program_that_a_signal_ended_is_told_so)
 {
 	enum supervise_end end = SUPERVISE_LOST;
 	int wait_status;
@@ -334,7 +333,6 @@ START_TEST(program_that_a_signal_ended_is_told_so)
 	ck_assert_int_eq(read_message("finish").finish.wait_status,
 			 wait_status);
 }
-END_TEST
 
 struct failure {
 	const char *scene, *line;
@@ -350,7 +348,7 @@ static const struct failure g_losses[] = {
 	{ "lost-by-failure", LINE("no room on the disk") },
 };
 
-START_TEST(program_goes_on_without_its_collector)
+TEST(program_goes_on_without_its_collector, EACH(0, ARRAY_SIZE(g_losses)))
 {
 	enum supervise_end end = SUPERVISE_WHOLE;
 
@@ -363,7 +361,6 @@ START_TEST(program_goes_on_without_its_collector)
 				 strlen(g_losses[_i].line)),
 			 0);
 }
-END_TEST
 
 static const struct failure g_refusals[] = {
 	{ "refuse", LINE("the folder is full\n") },
@@ -373,16 +370,16 @@ static const struct failure g_refusals[] = {
 	{ "unknown", LINE("perfrec-collect sent something unknown\n") },
 };
 
-START_TEST(program_is_not_started_without_a_collector)
+TEST(program_is_not_started_without_a_collector,
+     EACH(0, ARRAY_SIZE(g_refusals)))
 {
 	ck_assert_int_eq(start(g_refusals[_i].scene, "exit"), -ECONNREFUSED);
 	expect_no_child();
 	ck_assert_int_eq(access("program", F_OK), -1);
 	ck_assert_str_eq(scratch_read("log"), g_refusals[_i].line);
 }
-END_TEST
 
-START_TEST(text_without_an_end_is_cut)
+TEST(text_without_an_end_is_cut)
 {
 	const char *text;
 
@@ -391,9 +388,8 @@ START_TEST(text_without_an_end_is_cut)
 	ck_assert_uint_eq(strspn(text, "x"), CONTROL_TEXT_MAX - 1);
 	ck_assert_str_eq(text + CONTROL_TEXT_MAX - 1, "\n");
 }
-END_TEST
 
-START_TEST(program_that_cannot_be_run_ends_its_collector)
+TEST(program_that_cannot_be_run_ends_its_collector)
 {
 	plan("record", "exit");
 	strcpy(r.program.path, "/nowhere/program");
@@ -403,9 +399,8 @@ START_TEST(program_that_cannot_be_run_ends_its_collector)
 			 LINE("cannot run 'program': No such file or "
 			      "directory (it is in no folder of PATH)\n"));
 }
-END_TEST
 
-START_TEST(collector_that_cannot_be_run_is_an_error)
+TEST(collector_that_cannot_be_run_is_an_error)
 {
 	plan("record", "exit");
 	strcpy(r.parts.collector, "/nowhere/collector");
@@ -413,9 +408,8 @@ START_TEST(collector_that_cannot_be_run_is_an_error)
 	expect_no_child();
 	ck_assert_int_eq(access("program", F_OK), -1);
 }
-END_TEST
 
-START_TEST(signal_before_the_start_ends_it)
+TEST(signal_before_the_start_ends_it)
 {
 	/* pending, and noticed after the start of the collector */
 	block(SIGTERM);
@@ -424,9 +418,8 @@ START_TEST(signal_before_the_start_ends_it)
 	expect_no_child();
 	ck_assert_int_eq(access("program", F_OK), -1);
 }
-END_TEST
 
-START_TEST(descendants_are_followed)
+TEST(descendants_are_followed)
 {
 	enum supervise_end end = SUPERVISE_LOST;
 
@@ -437,9 +430,8 @@ START_TEST(descendants_are_followed)
 	ck_assert_int_eq(end, SUPERVISE_WHOLE);
 	ck_assert_int_eq(access("followed", F_OK), 0);
 }
-END_TEST
 
-START_TEST(exit_is_as_the_program_ended)
+TEST(exit_is_as_the_program_ended)
 {
 	static const int ends[] = { 0, 3 << 8, SIGTERM, SIGKILL };
 
@@ -453,40 +445,23 @@ START_TEST(exit_is_as_the_program_ended)
 		ck_assert_int_eq(wait_status, ends[i]);
 	}
 }
-END_TEST
 
-int main(int argc, char **argv)
+static int play_another(int argc, char **argv)
 {
-	Suite *suite;
-	TCase *start_case, *wait_case;
-
 	if (argc > 1 && !strcmp(argv[0], g_collector))
 		return collect(argv[1]);
 	if (argc > 1 && !strcmp(argv[0], g_program))
 		return run(argv[1]);
-	if (!realpath("/proc/self/exe", g_self))
-		return EXIT_FAILURE;
-	log_init("supervise", LOG_ERR);
-	suite = suite_create("supervise");
-	start_case = suite_case(suite, "start");
-	wait_case = suite_case(suite, "wait");
-	tcase_add_checked_fixture(start_case, enter_scratch, scratch_leave);
-	tcase_add_checked_fixture(wait_case, enter_scratch, scratch_leave);
-	tcase_add_loop_test(start_case,
-			    program_is_not_started_without_a_collector, 0,
-			    ARRAY_SIZE(g_refusals));
-	tcase_add_test(start_case, text_without_an_end_is_cut);
-	tcase_add_test(start_case,
-		       program_that_cannot_be_run_ends_its_collector);
-	tcase_add_test(start_case, collector_that_cannot_be_run_is_an_error);
-	tcase_add_test(start_case, signal_before_the_start_ends_it);
-	tcase_add_test(wait_case, recording_goes_from_ready_to_done);
-	tcase_add_test(wait_case, files_that_were_not_written_are_told);
-	tcase_add_test(wait_case, signals_are_passed_on_to_the_program);
-	tcase_add_test(wait_case, program_that_a_signal_ended_is_told_so);
-	tcase_add_loop_test(wait_case, program_goes_on_without_its_collector, 0,
-			    ARRAY_SIZE(g_losses));
-	tcase_add_test(wait_case, descendants_are_followed);
-	tcase_add_test(wait_case, exit_is_as_the_program_ended);
-	return suite_run(suite);
+	return -1;
 }
+
+ROLE(play_another);
+
+static void begin_suite(void)
+{
+	if (!realpath("/proc/self/exe", g_self))
+		abort();
+	log_init("supervise", LOG_ERR);
+}
+
+SUITE(begin_suite, NULL);

@@ -127,13 +127,13 @@ static const struct world equal_worlds[] = {
 	{ .spread = 0.002, .drift = 0.1, .uneven = 0.3 },
 };
 
-START_TEST(judge_calls_nothing_changed_in_equal_runs)
+TEST(judge_calls_nothing_changed_in_equal_runs,
+     EACH(0, sizeof(equal_worlds) / sizeof(*equal_worlds)))
 {
 	ck_assert_uint_eq(false_changes(&equal_worlds[_i]), 0);
 }
-END_TEST
 
-START_TEST(judge_finds_two_percent_in_a_steady_program)
+TEST(judge_finds_two_percent_in_a_steady_program, EACH(0, 3))
 {
 	const struct world worlds[] = {
 		{ .spread = 0.002, .planted = 0.02 },
@@ -151,7 +151,6 @@ START_TEST(judge_finds_two_percent_in_a_steady_program)
 		ck_assert(third);
 	}
 }
-END_TEST
 
 static void fill(struct rig *rig, int64_t a, int64_t b)
 {
@@ -162,7 +161,7 @@ static void fill(struct rig *rig, int64_t a, int64_t b)
 	add_sums(rig);
 }
 
-START_TEST(judge_finds_one_call_where_counts_do_not_vary)
+TEST(judge_finds_one_call_where_counts_do_not_vary)
 {
 	struct rig rig;
 	bool third;
@@ -175,9 +174,8 @@ START_TEST(judge_finds_one_call_where_counts_do_not_vary)
 	rig.values[5 * RUNS] = 7;
 	ck_assert_uint_eq(changes(&rig, &third), 0);
 }
-END_TEST
 
-START_TEST(judge_does_not_trust_counts_of_threads_or_of_a_part)
+TEST(judge_does_not_trust_counts_of_threads_or_of_a_part)
 {
 	struct rig rig;
 	bool third;
@@ -193,9 +191,8 @@ START_TEST(judge_does_not_trust_counts_of_threads_or_of_a_part)
 	fill(&rig, 1000000, 1100000);
 	ck_assert_uint_eq(changes(&rig, &third), 1);
 }
-END_TEST
 
-START_TEST(judge_needs_three_runs_a_side_for_times)
+TEST(judge_needs_three_runs_a_side_for_times)
 {
 	struct rig rig;
 	bool third;
@@ -210,10 +207,9 @@ START_TEST(judge_needs_three_runs_a_side_for_times)
 				row == 3 && run >= 3 ? 2000000 : 1000000;
 	ck_assert_uint_eq(changes(&rig, &third), 0);
 }
-END_TEST
 
 /* Three runs per side on a busy machine: 45 % more may be chance. */
-START_TEST(judge_says_what_may_have_changed)
+TEST(judge_says_what_may_have_changed)
 {
 	static const int64_t times[] = { 452, 471, 524, 659, 683, 687 };
 	const struct judge_cell *cell;
@@ -236,10 +232,9 @@ START_TEST(judge_says_what_may_have_changed)
 	ck_assert(!cell->changed && !cell->may_have_changed);
 	judged_release(&rig.judged);
 }
-END_TEST
 
 /* Table values of t with 4 and 16 degrees of freedom. */
-START_TEST(spread_student_agrees_with_the_tables)
+TEST(spread_student_agrees_with_the_tables)
 {
 	ck_assert_double_eq_tol(spread_student(2.776445, 4), 0.05, 1e-6);
 	ck_assert_double_eq_tol(spread_student(8.610302, 4), 0.001, 1e-8);
@@ -247,9 +242,8 @@ START_TEST(spread_student_agrees_with_the_tables)
 	ck_assert_double_eq_tol(spread_student_limit(0.001, 4), 8.610302, 1e-5);
 	ck_assert_double_eq_tol(spread_student(0, 4), 1, 1e-12);
 }
-END_TEST
 
-START_TEST(spread_median_and_mad_of_few_numbers)
+TEST(spread_median_and_mad_of_few_numbers)
 {
 	double odd[] = { 5, 1, 3 }, even[] = { 4, 1, 3, 100 };
 
@@ -258,11 +252,10 @@ START_TEST(spread_median_and_mad_of_few_numbers)
 	ck_assert_double_eq(spread_median(even, 0), 0);
 	ck_assert_double_eq_tol(spread_mad(odd, 3, 3), 1.4826 * 2, 1e-9);
 }
-END_TEST
 
 /* Variances from one normal distribution: all rows are alike. Very different
  * ones predict nothing about a row. */
-START_TEST(spread_learn_tells_alike_from_unlike)
+TEST(spread_learn_tells_alike_from_unlike)
 {
 	double variances[200];
 	struct spread_prior prior;
@@ -283,25 +276,4 @@ START_TEST(spread_learn_tells_alike_from_unlike)
 	prior = spread_learn(variances, 200, 4);
 	ck_assert_double_le(prior.prior, 1);
 	ck_assert_double_eq(spread_learn(variances, 4, 4).prior, 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("judge");
-	TCase *tcase = suite_case(suite, "judge");
-
-	tcase_add_loop_test(tcase, judge_calls_nothing_changed_in_equal_runs, 0,
-			    sizeof(equal_worlds) / sizeof(*equal_worlds));
-	tcase_add_loop_test(tcase, judge_finds_two_percent_in_a_steady_program,
-			    0, 3);
-	tcase_add_test(tcase, judge_finds_one_call_where_counts_do_not_vary);
-	tcase_add_test(tcase,
-		       judge_does_not_trust_counts_of_threads_or_of_a_part);
-	tcase_add_test(tcase, judge_needs_three_runs_a_side_for_times);
-	tcase_add_test(tcase, judge_says_what_may_have_changed);
-	tcase_add_test(tcase, spread_student_agrees_with_the_tables);
-	tcase_add_test(tcase, spread_median_and_mad_of_few_numbers);
-	tcase_add_test(tcase, spread_learn_tells_alike_from_unlike);
-	return suite_run(suite);
 }

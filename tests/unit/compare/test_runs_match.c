@@ -30,34 +30,32 @@ static const struct {
 	{ "", "", "" },
 };
 
-START_TEST(runs_match_name_leaves_out_what_differs_by_build)
+TEST(runs_match_name_leaves_out_what_differs_by_build,
+     EACH(0, ARRAY_SIZE(names)))
 {
 	char out[64];
 
 	runs_match_name(names[_i].name, false, out, sizeof(out));
 	ck_assert_str_eq(out, names[_i].plain);
 }
-END_TEST
 
-START_TEST(runs_match_name_folded_has_no_arguments)
+TEST(runs_match_name_folded_has_no_arguments, EACH(0, ARRAY_SIZE(names)))
 {
 	char out[64];
 
 	runs_match_name(names[_i].name, true, out, sizeof(out));
 	ck_assert_str_eq(out, names[_i].folded);
 }
-END_TEST
 
-START_TEST(runs_match_name_is_cut_to_its_room)
+TEST(runs_match_name_is_cut_to_its_room)
 {
 	char out[4];
 
 	runs_match_name("abcdef", true, out, sizeof(out));
 	ck_assert_str_eq(out, "abc");
 }
-END_TEST
 
-START_TEST(runs_match_module_leaves_out_folder_and_version)
+TEST(runs_match_module_leaves_out_folder_and_version)
 {
 	char out[16];
 
@@ -67,20 +65,4 @@ START_TEST(runs_match_module_leaves_out_folder_and_version)
 	ck_assert_str_eq(out, "app");
 	runs_match_module("", out, sizeof(out));
 	ck_assert_str_eq(out, "");
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("runs_match");
-	TCase *tcase = suite_case(suite, "runs_match");
-
-	tcase_add_loop_test(tcase,
-			    runs_match_name_leaves_out_what_differs_by_build, 0,
-			    ARRAY_SIZE(names));
-	tcase_add_loop_test(tcase, runs_match_name_folded_has_no_arguments, 0,
-			    ARRAY_SIZE(names));
-	tcase_add_test(tcase, runs_match_name_is_cut_to_its_room);
-	tcase_add_test(tcase, runs_match_module_leaves_out_folder_and_version);
-	return suite_run(suite);
 }

@@ -5,7 +5,7 @@
 #include "collector/compare/together.h"
 #include "tests/suite.h"
 
-START_TEST(together_values_find_the_most_where_it_was)
+TEST(together_values_find_the_most_where_it_was)
 {
 	double values[] = { 3, 1, 8, 4 };
 	struct together one = together_values(values, 4);
@@ -17,9 +17,8 @@ START_TEST(together_values_find_the_most_where_it_was)
 	ck_assert_double_eq(one.imbalance, 2);
 	ck_assert_uint_eq(one.most, 2);
 }
-END_TEST
 
-START_TEST(together_values_of_zeros_have_no_imbalance)
+TEST(together_values_of_zeros_have_no_imbalance)
 {
 	double values[] = { 0, 0 };
 	struct together one = together_values(values, 2);
@@ -27,15 +26,4 @@ START_TEST(together_values_of_zeros_have_no_imbalance)
 	ck_assert_double_eq(one.sum, 0);
 	ck_assert_double_eq(one.imbalance, 0);
 	ck_assert_uint_eq(one.most, 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("together");
-	TCase *tcase = suite_case(suite, "together");
-
-	tcase_add_test(tcase, together_values_find_the_most_where_it_was);
-	tcase_add_test(tcase, together_values_of_zeros_have_no_imbalance);
-	return suite_run(suite);
 }

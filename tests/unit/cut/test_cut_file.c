@@ -102,16 +102,15 @@ static uint32_t check(uint32_t packets, bool compress)
 	return bundles;
 }
 
-START_TEST(file_has_what_was_put)
+TEST(file_has_what_was_put, SLOW)
 {
 	ck_assert_uint_eq(check(PACKETS, false), 0);
 	ck_assert_uint_gt(check(PACKETS, true), 10);
 	ck_assert_uint_eq(check(100, true), 1);
 	ck_assert_uint_eq(check(1, true), 1);
 }
-END_TEST
 
-START_TEST(file_on_a_full_disk_says_so)
+TEST(file_on_a_full_disk_says_so, SLOW)
 {
 	struct bytes put = { 0 };
 	struct cut_file file;
@@ -123,15 +122,4 @@ START_TEST(file_on_a_full_disk_says_so)
 	ck_assert_int_eq(cut_file_end(&file), -ENOSPC);
 	fclose(out);
 	bytes_release(&put);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("cut_file");
-	TCase *tcase = suite_slow_case(suite);
-
-	tcase_add_test(tcase, file_has_what_was_put);
-	tcase_add_test(tcase, file_on_a_full_disk_says_so);
-	return suite_run(suite);
 }

@@ -148,7 +148,7 @@ static void tell(void)
 	ck_assert_uint_eq(g_packet_count, 4);
 }
 
-START_TEST(cut_sched_leaves_the_end_of_who_comes_later)
+TEST(cut_sched_leaves_the_end_of_who_comes_later, EACH(0, 3))
 {
 	struct cut_range never = { UINT64_MAX - 1, UINT64_MAX };
 	struct cut_range late = { 300, 350 };
@@ -184,11 +184,10 @@ START_TEST(cut_sched_leaves_the_end_of_who_comes_later)
 	free(second.bytes);
 	free(cut.bytes);
 }
-END_TEST
 
 /* Importers ignore the first switch of each CPU, so the head has one of each
  * CPU that may get more. */
-START_TEST(cut_sched_leaves_cpus_that_are_idle)
+TEST(cut_sched_leaves_cpus_that_are_idle)
 {
 	struct cut_range never = { UINT64_MAX - 1, UINT64_MAX };
 	const struct cut_ranges nothing = { .at = &never, .count = 1 };
@@ -219,10 +218,9 @@ START_TEST(cut_sched_leaves_cpus_that_are_idle)
 	ck_assert_uint_eq(seen, 3);
 	free(head.bytes);
 }
-END_TEST
 
 /* An ended thread is forgotten once nothing older can follow. */
-START_TEST(cut_sched_forgets_who_has_ended)
+TEST(cut_sched_forgets_who_has_ended)
 {
 	struct cut_range never = { UINT64_MAX - 1, UINT64_MAX };
 	const struct cut_ranges nothing = { .at = &never, .count = 1 };
@@ -238,17 +236,4 @@ START_TEST(cut_sched_forgets_who_has_ended)
 	ck_assert(!shows(&head, LOST));
 	ck_assert(shows(&head, OTHER));
 	free(head.bytes);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("cut_sched");
-	TCase *tests = suite_case(suite, "leave");
-
-	tcase_add_loop_test(tests, cut_sched_leaves_the_end_of_who_comes_later,
-			    0, 3);
-	tcase_add_test(tests, cut_sched_leaves_cpus_that_are_idle);
-	tcase_add_test(tests, cut_sched_forgets_who_has_ended);
-	return suite_run(suite);
 }

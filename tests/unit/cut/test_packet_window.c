@@ -259,7 +259,7 @@ static void check_cut(const int *times, const char *expected)
 
 /* --- slices --- */
 
-START_TEST(window_has_all_of_a_range_that_has_all)
+TEST(window_has_all_of_a_range_that_has_all)
 {
 	write_trace();
 	check_cut(TIMES(0, 2000),
@@ -267,18 +267,16 @@ START_TEST(window_has_all_of_a_range_that_has_all)
 		  "../deep@350 ./leaf@400 .leaf@900 ./leaf@905 /main@1000 "
 		  "late@5 .leaf@30 ./leaf@30 /late@1000> ");
 }
-END_TEST
 
-START_TEST(window_begins_again_what_is_open_and_ends_what_goes_on)
+TEST(window_begins_again_what_is_open_and_ends_what_goes_on)
 {
 	write_trace();
 	check_cut(TIMES(210, 300), "main@210<10 .leaf@210<100 ..deep@210<200 "
 				   "../deep@300> ./leaf@300> /main@300> "
 				   "late@210<5 /late@300> ");
 }
-END_TEST
 
-START_TEST(window_is_half_open)
+TEST(window_is_half_open)
 {
 	write_trace();
 	check_cut(TIMES(100, 200),
@@ -289,18 +287,16 @@ START_TEST(window_is_half_open)
 				 "late@25<5 /late@26> ");
 	check_cut(TIMES(26, 27), "main@26<10 /main@27> late@26<5 /late@27> ");
 }
-END_TEST
 
-START_TEST(window_ends_what_has_no_end_at_the_last_event)
+TEST(window_ends_what_has_no_end_at_the_last_event)
 {
 	write_trace();
 	check_cut(TIMES(950, 5000),
 		  "main@950<10 /main@1000 late@950<5 /late@1000> ");
 	check_cut(TIMES(1001, 5000), "");
 }
-END_TEST
 
-START_TEST(window_clips_at_gaps)
+TEST(window_clips_at_gaps)
 {
 	write_trace();
 	check_cut(TIMES(210, 220, 380, 390),
@@ -309,9 +305,8 @@ START_TEST(window_clips_at_gaps)
 		  "./leaf@390> /main@390> late@210<5 /late@220> late@380<5 "
 		  "/late@390> ");
 }
-END_TEST
 
-START_TEST(window_of_a_thread_has_no_other)
+TEST(window_of_a_thread_has_no_other)
 {
 	int64_t tids[] = { 4, 9, 12 };
 	struct cut_threads threads = { .tids = tids, .count = 3 };
@@ -324,9 +319,8 @@ START_TEST(window_of_a_thread_has_no_other)
 	cut(TIMES(210, 300), &threads, false, told);
 	ck_assert_str_eq(told, "");
 }
-END_TEST
 
-START_TEST(window_counts_what_it_has)
+TEST(window_counts_what_it_has)
 {
 	char told[TOLD_BYTES];
 	struct trace_cut_result result;
@@ -340,11 +334,10 @@ START_TEST(window_counts_what_it_has)
 	ck_assert_uint_eq(result.totals.refused, 0);
 	ck_assert_uint_gt(result.bytes, 100);
 }
-END_TEST
 
 /* --- other events --- */
 
-START_TEST(window_has_the_last_value_before)
+TEST(window_has_the_last_value_before)
 {
 	g_bytes = 0;
 	write_head();
@@ -360,9 +353,8 @@ START_TEST(window_has_the_last_value_before)
 	/* Only values between the ranges, and each once. */
 	check_cut(TIMES(150, 160, 170, 180, 250, 260), "=1@150 =2@250 ");
 }
-END_TEST
 
-START_TEST(window_keeps_the_flows_that_may_go_on)
+TEST(window_keeps_the_flows_that_may_go_on)
 {
 	g_bytes = 0;
 	write_head();
@@ -371,9 +363,8 @@ START_TEST(window_keeps_the_flows_that_may_go_on)
 	check_cut(TIMES(50, 600), "job@100^1~2 /job@500 ");
 	check_cut(TIMES(200, 300), "job@200<100~2 /job@300> ");
 }
-END_TEST
 
-START_TEST(window_is_balanced_when_time_falls)
+TEST(window_is_balanced_when_time_falls)
 {
 	g_bytes = 0;
 	write_head();
@@ -385,9 +376,8 @@ START_TEST(window_is_balanced_when_time_falls)
 				  "/one@110> ");
 	check_cut(TIMES(10, 60), "");
 }
-END_TEST
 
-START_TEST(window_has_only_names_and_tracks_that_it_shows)
+TEST(window_has_only_names_and_tracks_that_it_shows)
 {
 	struct cut_ranges ranges;
 	struct trace_cut_result result;
@@ -429,7 +419,6 @@ START_TEST(window_has_only_names_and_tracks_that_it_shows)
 	fclose(out);
 	cut_ranges_release(&ranges);
 }
-END_TEST
 
 /* --- switches --- */
 
@@ -498,7 +487,7 @@ static struct trace_sched *cut_switches(const int *times, char path[32],
 	return sched;
 }
 
-START_TEST(window_knows_what_threads_do_when_it_begins)
+TEST(window_knows_what_threads_do_when_it_begins)
 {
 	struct trace_sched *sched;
 	char path[32];
@@ -524,10 +513,9 @@ START_TEST(window_knows_what_threads_do_when_it_begins)
 	trace_sched_free(&sched);
 	fclose(out);
 }
-END_TEST
 
 /* A description precedes the first call but may follow switches. */
-START_TEST(window_describes_a_thread_that_comes_after_its_switches)
+TEST(window_describes_a_thread_that_comes_after_its_switches)
 {
 	struct trace_sched *sched;
 	struct trace_reader *reader;
@@ -555,12 +543,11 @@ START_TEST(window_describes_a_thread_that_comes_after_its_switches)
 	trace_reader_close(&reader);
 	fclose(out);
 }
-END_TEST
 
 /* --- state from elsewhere --- */
 
 /* As an index gives it, without the packets before. */
-START_TEST(window_takes_a_state_that_is_given_as_packets)
+TEST(window_takes_a_state_that_is_given_as_packets)
 {
 	const struct out_thread thread = { .uuid = THREAD,
 					   .sequence = SEQUENCE,
@@ -586,9 +573,8 @@ START_TEST(window_takes_a_state_that_is_given_as_packets)
 	check_cut(TIMES(210, 300), "main@210<10 .leaf@210<100 ..deep@210<200 "
 				   "../deep@300> ./leaf@300> /main@300> ");
 }
-END_TEST
 
-START_TEST(window_takes_a_sequence_that_starts_again)
+TEST(window_takes_a_sequence_that_starts_again)
 {
 	write_trace();
 	/* Invalidates the names of the cut inside the range. */
@@ -601,11 +587,10 @@ START_TEST(window_takes_a_sequence_that_starts_again)
 				   "late@210<5 .deep@240 ./deep@250 "
 				   "/late@300> ");
 }
-END_TEST
 
 /* --- ranges --- */
 
-START_TEST(ranges_are_in_order_and_do_not_touch)
+TEST(ranges_are_in_order_and_do_not_touch)
 {
 	struct cut_ranges ranges =
 		make_ranges(TIMES(50, 60, 10, 20, 15, 30, 30, 40, 70, 70));
@@ -624,11 +609,10 @@ START_TEST(ranges_are_in_order_and_do_not_touch)
 	ck_assert(!cut_ranges_has(&ranges, START_NS + 60));
 	cut_ranges_release(&ranges);
 }
-END_TEST
 
 /* --- a full disk --- */
 
-START_TEST(window_says_that_it_could_not_be_written)
+TEST(window_says_that_it_could_not_be_written)
 {
 	struct cut_ranges ranges = make_ranges(TIMES(0, 2000));
 	struct trace_cut_result result;
@@ -648,32 +632,4 @@ START_TEST(window_says_that_it_could_not_be_written)
 	fclose(in);
 	fclose(out);
 	cut_ranges_release(&ranges);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("packet_window");
-	TCase *tcase = suite_case(suite, "cuts");
-
-	tcase_add_test(tcase, window_has_all_of_a_range_that_has_all);
-	tcase_add_test(tcase,
-		       window_begins_again_what_is_open_and_ends_what_goes_on);
-	tcase_add_test(tcase, window_is_half_open);
-	tcase_add_test(tcase, window_ends_what_has_no_end_at_the_last_event);
-	tcase_add_test(tcase, window_clips_at_gaps);
-	tcase_add_test(tcase, window_of_a_thread_has_no_other);
-	tcase_add_test(tcase, window_counts_what_it_has);
-	tcase_add_test(tcase, window_has_the_last_value_before);
-	tcase_add_test(tcase, window_keeps_the_flows_that_may_go_on);
-	tcase_add_test(tcase, window_is_balanced_when_time_falls);
-	tcase_add_test(tcase, window_has_only_names_and_tracks_that_it_shows);
-	tcase_add_test(tcase, window_knows_what_threads_do_when_it_begins);
-	tcase_add_test(tcase,
-		       window_describes_a_thread_that_comes_after_its_switches);
-	tcase_add_test(tcase, window_takes_a_state_that_is_given_as_packets);
-	tcase_add_test(tcase, window_takes_a_sequence_that_starts_again);
-	tcase_add_test(tcase, ranges_are_in_order_and_do_not_touch);
-	tcase_add_test(tcase, window_says_that_it_could_not_be_written);
-	return suite_run(suite);
 }

@@ -241,12 +241,11 @@ static void follow(unsigned int seed)
 	ck_assert_uint_eq(budget.left, 64u << 20);
 }
 
-START_TEST(items_say_what_packets_say)
+TEST(items_say_what_packets_say)
 {
 	for (unsigned int seed = 1; seed <= 20; seed++)
 		follow(seed);
 }
-END_TEST
 
 static int count_items(const void *items, size_t bytes, enum index_kind kind)
 {
@@ -274,7 +273,7 @@ static void check_given_up(struct sequence_index *sequence, const void *items,
 	sequence_index_free(&sequence);
 }
 
-START_TEST(what_perfrec_does_not_write_ends_the_items)
+TEST(what_perfrec_does_not_write_ends_the_items)
 {
 	/* TrackEvent fields of a packet that ends with a time. */
 	static const struct encode_event strange[] = {
@@ -303,10 +302,9 @@ START_TEST(what_perfrec_does_not_write_ends_the_items)
 		ck_assert_uint_eq(budget.left, 1u << 20);
 	}
 }
-END_TEST
 
 /* Such slices have absolute times, and deltas ignore them. */
-START_TEST(slices_may_be_open_at_first)
+TEST(slices_may_be_open_at_first)
 {
 	static const struct encode_event open = { .type = TYPE_SLICE_BEGIN,
 						  .name_iid = 1,
@@ -337,9 +335,8 @@ START_TEST(slices_may_be_open_at_first)
 	ck_assert(sequence->given_up);
 	sequence_index_free(&sequence);
 }
-END_TEST
 
-START_TEST(too_deep_a_stack_ends_the_items)
+TEST(too_deep_a_stack_ends_the_items)
 {
 	struct budget budget = { .left = 8u << 20 };
 	struct sequence_index *sequence = start(&budget);
@@ -352,9 +349,8 @@ START_TEST(too_deep_a_stack_ends_the_items)
 	bytes = block(sequence, 0, false, &items);
 	check_given_up(sequence, items, bytes);
 }
-END_TEST
 
-START_TEST(a_slice_within_a_wait_ends_the_items)
+TEST(a_slice_within_a_wait_ends_the_items)
 {
 	const struct out_event wait = { .type = OUT_BEGIN,
 					.name = INDEX_WAIT_NAME };
@@ -375,9 +371,8 @@ START_TEST(a_slice_within_a_wait_ends_the_items)
 	bytes = sequence_index_end_block(sequence, 100, false, &items);
 	check_given_up(sequence, items, bytes);
 }
-END_TEST
 
-START_TEST(without_memory_readers_find_the_begin)
+TEST(without_memory_readers_find_the_begin)
 {
 	for (uint64_t left = 0; left < 40000; left += 1500) {
 		struct budget budget = { .left = left };
@@ -393,9 +388,8 @@ START_TEST(without_memory_readers_find_the_begin)
 		ck_assert_uint_eq(budget.left, left);
 	}
 }
-END_TEST
 
-START_TEST(an_end_without_a_begin_is_left_out)
+TEST(an_end_without_a_begin_is_left_out)
 {
 	struct budget budget = { .left = 1u << 20 };
 	struct sequence_index *sequence = start(&budget);
@@ -414,20 +408,4 @@ START_TEST(an_end_without_a_begin_is_left_out)
 	ck_assert_int_eq(count_items(items, bytes, INDEX_SEQUENCE_END), 1);
 	ck_assert_uint_eq(sequence->spans, 1);
 	sequence_index_free(&sequence);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("sequence_index");
-	TCase *tcase = suite_case(suite, "sequences");
-
-	tcase_add_test(tcase, items_say_what_packets_say);
-	tcase_add_test(tcase, what_perfrec_does_not_write_ends_the_items);
-	tcase_add_test(tcase, slices_may_be_open_at_first);
-	tcase_add_test(tcase, too_deep_a_stack_ends_the_items);
-	tcase_add_test(tcase, a_slice_within_a_wait_ends_the_items);
-	tcase_add_test(tcase, without_memory_readers_find_the_begin);
-	tcase_add_test(tcase, an_end_without_a_begin_is_left_out);
-	return suite_run(suite);
 }

@@ -130,7 +130,9 @@ static void begin(void)
 	g.compact.last_ns = 2020;
 }
 
-START_TEST(run_waits_for_packets_that_say_what_it_needs)
+FIXTURE(set_up, tear_down);
+
+TEST(run_waits_for_packets_that_say_what_it_needs)
 {
 	g.compact.last_ns = START_NS;
 	put(2000, 1);
@@ -144,9 +146,8 @@ START_TEST(run_waits_for_packets_that_say_what_it_needs)
 	put(2040, 2); /* the cut lacks this name */
 	ck_assert_uint_eq(run(2010, SEQUENCE), 2);
 }
-END_TEST
 
-START_TEST(run_takes_plain_events)
+TEST(run_takes_plain_events)
 {
 	begin();
 	for (uint32_t i = 0; i < 300; i++)
@@ -157,18 +158,16 @@ START_TEST(run_takes_plain_events)
 	ck_assert_uint_eq(packet_window_totals(g.window).last_ns,
 			  2100 + 300 * 299);
 }
-END_TEST
 
-START_TEST(run_is_of_one_sequence)
+TEST(run_is_of_one_sequence)
 {
 	begin();
 	put(2030, 1);
 	ck_assert_uint_eq(run(2020, SEQUENCE + 1), 0);
 	ck_assert_uint_eq(run(2020, SEQUENCE), 1);
 }
-END_TEST
 
-START_TEST(run_stops_where_the_range_ends)
+TEST(run_stops_where_the_range_ends)
 {
 	begin();
 	put(TO_NS - 2, 1);
@@ -176,9 +175,8 @@ START_TEST(run_stops_where_the_range_ends)
 	put(TO_NS, 1);
 	ck_assert_uint_eq(run(2020, SEQUENCE), 2);
 }
-END_TEST
 
-START_TEST(run_stops_at_a_name_that_has_changed)
+TEST(run_stops_at_a_name_that_has_changed)
 {
 	begin();
 	put(2030, 1);
@@ -191,9 +189,8 @@ START_TEST(run_stops_at_a_name_that_has_changed)
 	put(2070, 1);
 	ck_assert_uint_eq(run(2040, SEQUENCE), 2);
 }
-END_TEST
 
-START_TEST(run_stops_at_names_of_sites_and_at_other_events)
+TEST(run_stops_at_names_of_sites_and_at_other_events)
 {
 	begin();
 	put(2030, 1);
@@ -207,9 +204,8 @@ START_TEST(run_stops_at_names_of_sites_and_at_other_events)
 	g.bytes[1] = COMPACT_RESTART;
 	ck_assert_uint_eq(run(2030, SEQUENCE), 0);
 }
-END_TEST
 
-START_TEST(run_stops_at_an_end_of_nothing)
+TEST(run_stops_at_an_end_of_nothing)
 {
 	begin();
 	put(2030, 0);
@@ -217,29 +213,10 @@ START_TEST(run_stops_at_an_end_of_nothing)
 	put(2050, 0);
 	ck_assert_uint_eq(run(2020, SEQUENCE), 1);
 }
-END_TEST
 
-START_TEST(run_does_not_go_back_in_time)
+TEST(run_does_not_go_back_in_time)
 {
 	begin();
 	put(2030, 1);
 	ck_assert_uint_eq(run(2010, SEQUENCE), 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("window_run");
-	TCase *tcase = suite_case(suite, "window_run");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, run_waits_for_packets_that_say_what_it_needs);
-	tcase_add_test(tcase, run_takes_plain_events);
-	tcase_add_test(tcase, run_is_of_one_sequence);
-	tcase_add_test(tcase, run_stops_where_the_range_ends);
-	tcase_add_test(tcase, run_stops_at_a_name_that_has_changed);
-	tcase_add_test(tcase, run_stops_at_names_of_sites_and_at_other_events);
-	tcase_add_test(tcase, run_stops_at_an_end_of_nothing);
-	tcase_add_test(tcase, run_does_not_go_back_in_time);
-	return suite_run(suite);
 }

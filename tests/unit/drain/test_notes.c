@@ -115,7 +115,9 @@ static const char *text(void)
 
 /* --- prefixes ------------------------------------------------------------ */
 
-START_TEST(notes_argument_belongs_to_the_next_begin_alone)
+FIXTURE(setup, teardown);
+
+TEST(notes_argument_belongs_to_the_next_begin_alone)
 {
 	arg(NOTE_INT, 1);
 	begin(g_span);
@@ -131,9 +133,8 @@ START_TEST(notes_argument_belongs_to_the_next_begin_alone)
 				 "  - key=2u\n");
 	ck_assert_uint_eq(TOTAL(odd_notes), 0);
 }
-END_TEST
 
-START_TEST(notes_prefix_without_an_event_is_counted)
+TEST(notes_prefix_without_an_event_is_counted)
 {
 	arg(NOTE_INT, 1);
 	cell(record_word(RECORD_PAUSED, 1, 0), g_ns += 10);
@@ -149,9 +150,8 @@ START_TEST(notes_prefix_without_an_event_is_counted)
 				 "  - key=2\n");
 	ck_assert_uint_eq(TOTAL(odd_notes), 1);
 }
-END_TEST
 
-START_TEST(notes_prefix_told_twice_counts_once)
+TEST(notes_prefix_told_twice_counts_once)
 {
 	arg(NOTE_INT, 1);
 	arg(NOTE_INT, 2);
@@ -161,9 +161,8 @@ START_TEST(notes_prefix_told_twice_counts_once)
 	ck_assert_ptr_nonnull(strstr(text(), "work [cat] @a.c:0 key=1\n"));
 	ck_assert_uint_eq(TOTAL(odd_notes), 1);
 }
-END_TEST
 
-START_TEST(notes_prefix_of_a_function_is_left_out)
+TEST(notes_prefix_of_a_function_is_left_out)
 {
 	arg(NOTE_INT, 1);
 	cell(record_word(RECORD_BEGIN, 0x123456, 0x900), g_ns += 10);
@@ -172,9 +171,8 @@ START_TEST(notes_prefix_of_a_function_is_left_out)
 	ck_assert_ptr_nonnull(strstr(text(), "  + 0x123456\n"));
 	ck_assert_uint_eq(TOTAL(odd_notes), 1);
 }
-END_TEST
 
-START_TEST(notes_excluded_site_takes_its_prefix_along)
+TEST(notes_excluded_site_takes_its_prefix_along)
 {
 	while (rig_site(g_rig, (struct site_shm){ .kind = SITE_SPAN },
 			(const char *const[6]){ "out" }, NULL) < 13)
@@ -192,9 +190,8 @@ START_TEST(notes_excluded_site_takes_its_prefix_along)
 				 "  -\n");
 	ck_assert_uint_eq(TOTAL(odd_notes), 0);
 }
-END_TEST
 
-START_TEST(notes_too_deep_takes_its_prefix_along)
+TEST(notes_too_deep_takes_its_prefix_along)
 {
 	uint64_t sp = 0x9000;
 	int i;
@@ -210,9 +207,8 @@ START_TEST(notes_too_deep_takes_its_prefix_along)
 	ck_assert_ptr_null(strstr(text(), "4711"));
 	ck_assert_uint_eq(g_rig->recording.sums.totals.odd_notes, 0);
 }
-END_TEST
 
-START_TEST(notes_broken_arguments_are_counted)
+TEST(notes_broken_arguments_are_counted)
 {
 	struct note_arg head = { .type = NOTE_STRING, .text_bytes = 5000 };
 
@@ -234,9 +230,8 @@ START_TEST(notes_broken_arguments_are_counted)
 				 "  * work [cat] @a.c:0 flow #1\n");
 	ck_assert_uint_eq(TOTAL(cut_notes), 1 + 1 + 3 + 999);
 }
-END_TEST
 
-START_TEST(notes_empty_records_are_counted)
+TEST(notes_empty_records_are_counted)
 {
 	ext(EXT_COUNTER, 0, g_counter);
 	ext(EXT_ASYNC_BEGIN, 0, g_span);
@@ -250,25 +245,22 @@ START_TEST(notes_empty_records_are_counted)
 	ck_assert_str_eq(text(), "");
 	ck_assert_uint_eq(TOTAL(odd_notes), 6);
 }
-END_TEST
 
-START_TEST(notes_unknown_record_ends_the_recording)
+TEST(notes_unknown_record_ends_the_recording)
 {
 	ext((enum record_ext)23, 0, 0);
 	ck_assert_int_eq(run(0), -EBADMSG);
 	text();
 }
-END_TEST
 
-START_TEST(notes_unknown_site_has_a_number)
+TEST(notes_unknown_site_has_a_number)
 {
 	ext(EXT_INSTANT, 0, g_orphan);
 	run(0);
 	ck_assert_str_eq(text(), "main thread\n  * site 4000\n");
 }
-END_TEST
 
-START_TEST(notes_paused_are_left_out_and_counted)
+TEST(notes_paused_are_left_out_and_counted)
 {
 	begin(g_span);
 	run(0);
@@ -289,9 +281,8 @@ START_TEST(notes_paused_are_left_out_and_counted)
 				 "  -\n");
 	ck_assert_uint_eq(TOTAL(paused_notes), 1);
 }
-END_TEST
 
-START_TEST(notes_dropped_are_told_where_they_were)
+TEST(notes_dropped_are_told_where_they_were)
 {
 	g_rig->slot[0].dropped_notes = 3;
 	begin(g_span);
@@ -305,11 +296,10 @@ START_TEST(notes_dropped_are_told_where_they_were)
 	ck_assert_uint_eq(TOTAL(dropped_notes), 5);
 	ck_assert_uint_eq(g_rig->recording.sums.lossy_count, 1);
 }
-END_TEST
 
 /* --- times --------------------------------------------------------------- */
 
-START_TEST(notes_times_outside_of_the_recording_are_moved)
+TEST(notes_times_outside_of_the_recording_are_moved)
 {
 	static const int64_t at[] = { -5, 0, INT64_MAX };
 
@@ -328,9 +318,8 @@ START_TEST(notes_times_outside_of_the_recording_are_moved)
 				 "  = 0\n  = 1\n  = 9\n  = 2\n");
 	ck_assert_uint_eq(TOTAL(moved_notes), 3);
 }
-END_TEST
 
-START_TEST(notes_time_of_a_slice_is_none_of_its_business)
+TEST(notes_time_of_a_slice_is_none_of_its_business)
 {
 	ext(EXT_AT, 1, 0);
 	cell(1, 0);
@@ -340,11 +329,10 @@ START_TEST(notes_time_of_a_slice_is_none_of_its_business)
 	ck_assert_ptr_nonnull(strstr(text(), "+ work"));
 	ck_assert_uint_eq(TOTAL(odd_notes), 1);
 }
-END_TEST
 
 /* --- other tracks -------------------------------------------------------- */
 
-START_TEST(notes_steps_are_added_up_in_the_order_of_clocks)
+TEST(notes_steps_are_added_up_in_the_order_of_clocks)
 {
 	uint64_t before = g_ns;
 
@@ -362,9 +350,8 @@ START_TEST(notes_steps_are_added_up_in_the_order_of_clocks)
 	run(1);
 	ck_assert_str_eq(text(), "process / steps\n  = 1\n  = 101\n  = 100\n");
 }
-END_TEST
 
-START_TEST(notes_slices_end_in_the_order_of_clocks)
+TEST(notes_slices_end_in_the_order_of_clocks)
 {
 	uint64_t before = g_ns;
 
@@ -379,9 +366,8 @@ START_TEST(notes_slices_end_in_the_order_of_clocks)
 				 "  + work [cat] @a.c:0\n  -\n");
 	ck_assert_uint_eq(TOTAL(orphan_async_ends), 0);
 }
-END_TEST
 
-START_TEST(notes_overlapping_slices_lie_side_by_side)
+TEST(notes_overlapping_slices_lie_side_by_side)
 {
 	for (uint64_t i = 1; i <= 3; i++)
 		async(EXT_ASYNC_BEGIN, 77, i);
@@ -404,7 +390,6 @@ START_TEST(notes_overlapping_slices_lie_side_by_side)
 	ck_assert_uint_eq(TOTAL(orphan_async_ends), 1);
 	ck_assert_uint_eq(TOTAL(unended_async), 2);
 }
-END_TEST
 
 /* Claims @bytes bytes for a name of one cell. */
 static void track_said(uint64_t number, uint64_t parent, const char *name,
@@ -426,7 +411,7 @@ static void track(uint64_t number, uint64_t parent, const char *name)
 	track_said(number, parent, name, (uint16_t)strlen(name));
 }
 
-START_TEST(notes_tracks_in_a_circle_lie_below_the_process)
+TEST(notes_tracks_in_a_circle_lie_below_the_process)
 {
 	track(1000, 1001, "one");
 	track(1001, 1000, "two");
@@ -441,9 +426,8 @@ START_TEST(notes_tracks_in_a_circle_lie_below_the_process)
 				 "  * work [cat] @a.c:0\n");
 	ck_assert_uint_eq(TOTAL(odd_notes), 2);
 }
-END_TEST
 
-START_TEST(notes_unknown_tracks_have_numbers)
+TEST(notes_unknown_tracks_have_numbers)
 {
 	async(EXT_ASYNC_INSTANT, 5555, 0);
 	track(1000, 6666, "below");
@@ -455,9 +439,8 @@ START_TEST(notes_unknown_tracks_have_numbers)
 				 "  * work [cat] @a.c:0\n");
 	ck_assert_uint_eq(TOTAL(odd_notes), 2);
 }
-END_TEST
 
-START_TEST(notes_track_used_before_it_is_told_has_its_name)
+TEST(notes_track_used_before_it_is_told_has_its_name)
 {
 	async(EXT_ASYNC_INSTANT, 1000, 0);
 	track(1000, TRACK_GLOBAL, "told");
@@ -466,18 +449,16 @@ START_TEST(notes_track_used_before_it_is_told_has_its_name)
 	ck_assert_str_eq(text(), "global / told\n  * work [cat] @a.c:0\n");
 	ck_assert_uint_eq(TOTAL(odd_notes), 1);
 }
-END_TEST
 
-START_TEST(notes_track_with_lengths_that_lie_is_none)
+TEST(notes_track_with_lengths_that_lie_is_none)
 {
 	track_said(1000, 0, "name", 60000);
 	run(0);
 	ck_assert_str_eq(text(), "");
 	ck_assert_uint_eq(TOTAL(odd_notes), 1);
 }
-END_TEST
 
-START_TEST(notes_many_lanes_have_a_limit)
+TEST(notes_many_lanes_have_a_limit)
 {
 	for (uint64_t i = 0; i < 5000; i++) {
 		async(EXT_ASYNC_BEGIN, 77, i);
@@ -489,7 +470,6 @@ START_TEST(notes_many_lanes_have_a_limit)
 	ck_assert_uint_eq(TOTAL(withheld_notes), 5000 - 4096);
 	ck_assert_uint_eq(TOTAL(unended_async), 4096);
 }
-END_TEST
 
 static size_t memory_used(void)
 {
@@ -497,7 +477,7 @@ static size_t memory_used(void)
 }
 
 /* Long arguments and the array of lanes took memory beside the budget. */
-START_TEST(notes_open_slices_take_no_more_than_the_budget)
+TEST(notes_open_slices_take_no_more_than_the_budget)
 {
 	const uint64_t budget = 8 << 20;
 	uint64_t other;
@@ -520,7 +500,6 @@ START_TEST(notes_open_slices_take_no_more_than_the_budget)
 	ck_assert_uint_gt(TOTAL(withheld_notes), 0);
 	ck_assert_uint_gt(TOTAL(unended_async), 9000);
 }
-END_TEST
 
 #define LONG_TEXT 992
 
@@ -540,7 +519,7 @@ static void begin_long_slice(uint64_t track, uint64_t handle)
 }
 
 /* A daemon kept 800 MiB of them and took 2 s to write them at its end. */
-START_TEST(notes_open_slices_keep_little_unwritten)
+TEST(notes_open_slices_keep_little_unwritten)
 {
 	const uint64_t count = 40000;
 	char command[256];
@@ -566,7 +545,6 @@ START_TEST(notes_open_slices_keep_little_unwritten)
 		 TRACE_CHECK, g_rig->dir);
 	ck_assert_int_eq(system(command), 0);
 }
-END_TEST
 
 /* --- stays --------------------------------------------------------------- */
 
@@ -620,7 +598,7 @@ static struct async_sums sums(void)
 #define SLICE "  + work [cat] @a.c:0\n"
 #define STAY(thread) "    + work [cat] @a.c:0 perfrec.thread=\"" thread "\"\n"
 
-START_TEST(notes_slice_is_busy_while_threads_are_inside)
+TEST(notes_slice_is_busy_while_threads_are_inside)
 {
 	struct async_sums all;
 
@@ -647,11 +625,10 @@ START_TEST(notes_slice_is_busy_while_threads_are_inside)
 	ck_assert_uint_eq(all.unknown_ns, 0);
 	ck_assert_uint_eq(TOTAL(odd_async_stays), 0);
 }
-END_TEST
 
 /* The slice is idle only without a thread. The second stay overlaps, so it
  * needs another lane. */
-START_TEST(notes_threads_that_are_inside_at_once_count_twice)
+TEST(notes_threads_that_are_inside_at_once_count_twice)
 {
 	name_threads();
 	at(0, 100, EXT_ASYNC_BEGIN, 1);
@@ -671,9 +648,8 @@ START_TEST(notes_threads_that_are_inside_at_once_count_twice)
 			       "  -\n");
 	ck_assert_uint_eq(sums().active_ns, 200);
 }
-END_TEST
 
-START_TEST(notes_thread_that_enters_twice_leaves_twice)
+TEST(notes_thread_that_enters_twice_leaves_twice)
 {
 	name_threads();
 	at(0, 100, EXT_ASYNC_BEGIN, 1);
@@ -691,10 +667,9 @@ START_TEST(notes_thread_that_enters_twice_leaves_twice)
 			       "perfrec.on_cpu_ns=50\n");
 	ck_assert_uint_eq(TOTAL(odd_async_stays), 1);
 }
-END_TEST
 
 /* The CPU time of a thread that does not end the slice itself is unknown. */
-START_TEST(notes_slice_that_ends_is_left_by_all)
+TEST(notes_slice_that_ends_is_left_by_all)
 {
 	struct async_sums all;
 
@@ -713,9 +688,8 @@ START_TEST(notes_slice_that_ends_is_left_by_all)
 	ck_assert_uint_eq(all.unknown_ns, 40);
 	ck_assert_uint_eq(TOTAL(odd_async_stays), 1);
 }
-END_TEST
 
-START_TEST(notes_slice_without_switches_is_not_said_to_be_on_a_cpu)
+TEST(notes_slice_without_switches_is_not_said_to_be_on_a_cpu)
 {
 	at(0, 100, EXT_ASYNC_BEGIN, 1);
 	at(0, 200, EXT_ASYNC_ENTER, 1);
@@ -725,9 +699,8 @@ START_TEST(notes_slice_without_switches_is_not_said_to_be_on_a_cpu)
 					     "perfrec.idle_ns=140\n"));
 	ck_assert_uint_eq(sums().unknown_ns, 60);
 }
-END_TEST
 
-START_TEST(notes_stay_with_lost_switches_is_partly_unknown)
+TEST(notes_stay_with_lost_switches_is_partly_unknown)
 {
 	g_rig->thread[0].on_cpu = half_known;
 	at(0, 100, EXT_ASYNC_BEGIN, 1);
@@ -740,10 +713,9 @@ START_TEST(notes_stay_with_lost_switches_is_partly_unknown)
 	ck_assert_uint_eq(sums().on_cpu_ns, 30 + 10);
 	ck_assert_uint_eq(sums().unknown_ns, 30);
 }
-END_TEST
 
 /* The begin arrives last but has the earliest clock. */
-START_TEST(notes_stays_are_in_the_order_of_clocks)
+TEST(notes_stays_are_in_the_order_of_clocks)
 {
 	name_threads();
 	at(0, 200, EXT_ASYNC_ENTER, 1);
@@ -754,9 +726,8 @@ START_TEST(notes_stays_are_in_the_order_of_clocks)
 	ck_assert_uint_eq(TOTAL(odd_async_stays), 0);
 	ck_assert_uint_eq(TOTAL(orphan_async_ends), 0);
 }
-END_TEST
 
-START_TEST(notes_stays_in_what_is_not_open_are_counted)
+TEST(notes_stays_in_what_is_not_open_are_counted)
 {
 	at(0, 100, EXT_ASYNC_ENTER, 1);
 	at(0, 110, EXT_ASYNC_LEAVE, 1);
@@ -768,9 +739,8 @@ START_TEST(notes_stays_in_what_is_not_open_are_counted)
 	ck_assert_uint_eq(TOTAL(odd_async_stays), 4);
 	ck_assert_uint_eq(sums().entered, 0);
 }
-END_TEST
 
-START_TEST(notes_thread_that_ends_leaves_its_slices)
+TEST(notes_thread_that_ends_leaves_its_slices)
 {
 	name_threads();
 	at(1, 100, EXT_ASYNC_BEGIN, 1);
@@ -782,9 +752,8 @@ START_TEST(notes_thread_that_ends_leaves_its_slices)
 					     "perfrec.on_cpu_ns=50\n"));
 	ck_assert_uint_eq(TOTAL(unended_async), 0);
 }
-END_TEST
 
-START_TEST(notes_thread_enters_the_innermost_slice)
+TEST(notes_thread_enters_the_innermost_slice)
 {
 	name_threads();
 	at(0, 100, EXT_ASYNC_BEGIN, 1);
@@ -807,9 +776,8 @@ START_TEST(notes_thread_enters_the_innermost_slice)
 			 "  + work [cat] @a.c:0 perfrec.thread=\"one\"\n"
 			 "  -\n");
 }
-END_TEST
 
-START_TEST(notes_stay_has_the_arguments_of_its_ends)
+TEST(notes_stay_has_the_arguments_of_its_ends)
 {
 	at(0, 100, EXT_ASYNC_BEGIN, 1);
 	arg(NOTE_INT, 4);
@@ -821,9 +789,8 @@ START_TEST(notes_stay_has_the_arguments_of_its_ends)
 		strstr(text(), "    + work [cat] @a.c:0 key=4\n    - key=5\n"));
 	ck_assert_uint_eq(TOTAL(odd_notes), 0);
 }
-END_TEST
 
-START_TEST(notes_stay_that_is_left_in_a_pause_has_its_end)
+TEST(notes_stay_that_is_left_in_a_pause_has_its_end)
 {
 	at(0, 100, EXT_ASYNC_BEGIN, 1);
 	at(0, 200, EXT_ASYNC_ENTER, 1);
@@ -838,10 +805,9 @@ START_TEST(notes_stay_that_is_left_in_a_pause_has_its_end)
 	ck_assert_uint_eq(TOTAL(paused_notes), 1);
 	ck_assert_uint_eq(TOTAL(odd_async_stays), 1);
 }
-END_TEST
 
 /* No more than the budget, and 256 slices per thread. */
-START_TEST(notes_open_stays_are_bounded)
+TEST(notes_open_stays_are_bounded)
 {
 	for (uint64_t i = 1; i <= 300; i++) {
 		async(EXT_ASYNC_BEGIN, 77, i);
@@ -856,9 +822,8 @@ START_TEST(notes_open_stays_are_bounded)
 	ck_assert_uint_eq(sums().entered, 256);
 	ck_assert_uint_eq(TOTAL(withheld_notes), 44 * 10);
 }
-END_TEST
 
-START_TEST(notes_many_stays_keep_little_unwritten)
+TEST(notes_many_stays_keep_little_unwritten)
 {
 	size_t before;
 
@@ -881,9 +846,8 @@ START_TEST(notes_many_stays_keep_little_unwritten)
 	ck_assert_uint_eq(TOTAL(withheld_notes), 0);
 	ck_assert_uint_eq(sums().busy_ns, 100000 * 10);
 }
-END_TEST
 
-START_TEST(notes_names_of_slices_are_bounded)
+TEST(notes_names_of_slices_are_bounded)
 {
 	char name[32];
 	const char *const texts[6] = { name };
@@ -907,7 +871,6 @@ START_TEST(notes_names_of_slices_are_bounded)
 	ck_assert_uint_eq(count, ASYNC_NAMES_MAX);
 	ck_assert_uint_eq(TOTAL(unlisted_async), 7);
 }
-END_TEST
 
 /* --- requests ------------------------------------------------------------ */
 
@@ -921,7 +884,7 @@ static void request(const char *text)
 	g_count += ARRAY_SIZE(data);
 }
 
-START_TEST(notes_request_is_told_where_it_changes)
+TEST(notes_request_is_told_where_it_changes)
 {
 	static const char ids[] =
 		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -951,9 +914,8 @@ START_TEST(notes_request_is_told_where_it_changes)
 	ck_assert_uint_eq(TOTAL(odd_traceparents), 1);
 	ck_assert_uint_eq(TOTAL(odd_notes), 0);
 }
-END_TEST
 
-START_TEST(notes_request_of_wrong_length_is_none)
+TEST(notes_request_of_wrong_length_is_none)
 {
 	ext(EXT_TRACE_ID, 1, 0);
 	cell(1, 2);
@@ -966,7 +928,6 @@ START_TEST(notes_request_of_wrong_length_is_none)
 	ck_assert_uint_eq(TOTAL(odd_traceparents), 2);
 	ck_assert_uint_eq(TOTAL(odd_notes), 2);
 }
-END_TEST
 
 static void text_arg(const char *key, const char *value)
 {
@@ -989,7 +950,7 @@ static void text_arg(const char *key, const char *value)
 }
 
 /* For a span, an instant and an asynchronous slice. */
-START_TEST(notes_traceparent_is_the_request_of_its_annotation)
+TEST(notes_traceparent_is_the_request_of_its_annotation)
 {
 	static const char ids[] =
 		"00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
@@ -1024,7 +985,6 @@ START_TEST(notes_traceparent_is_the_request_of_its_annotation)
 	ck_assert_uint_eq(TOTAL(odd_traceparents), 2);
 	ck_assert_uint_eq(TOTAL(odd_notes), 0);
 }
-END_TEST
 
 static void thread_request(uint8_t first)
 {
@@ -1037,7 +997,7 @@ static void thread_request(uint8_t first)
 }
 
 /* A thread's ids serve one annotation unless it has its own request. */
-START_TEST(notes_request_of_a_record_is_of_one_annotation)
+TEST(notes_request_of_a_record_is_of_one_annotation)
 {
 	thread_request(1);
 	begin(g_span);
@@ -1077,60 +1037,4 @@ START_TEST(notes_request_of_a_record_is_of_one_annotation)
 		"    * work [cat] @a.c:0\n"
 		"  -\n");
 	ck_assert_uint_eq(TOTAL(odd_notes), 1);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("notes");
-	TCase *tcase = suite_case(suite, "notes");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, notes_argument_belongs_to_the_next_begin_alone);
-	tcase_add_test(tcase, notes_request_is_told_where_it_changes);
-	tcase_add_test(tcase, notes_request_of_wrong_length_is_none);
-	tcase_add_test(tcase,
-		       notes_traceparent_is_the_request_of_its_annotation);
-	tcase_add_test(tcase, notes_request_of_a_record_is_of_one_annotation);
-	tcase_add_test(tcase, notes_prefix_without_an_event_is_counted);
-	tcase_add_test(tcase, notes_prefix_told_twice_counts_once);
-	tcase_add_test(tcase, notes_prefix_of_a_function_is_left_out);
-	tcase_add_test(tcase, notes_excluded_site_takes_its_prefix_along);
-	tcase_add_test(tcase, notes_too_deep_takes_its_prefix_along);
-	tcase_add_test(tcase, notes_broken_arguments_are_counted);
-	tcase_add_test(tcase, notes_empty_records_are_counted);
-	tcase_add_test(tcase, notes_unknown_record_ends_the_recording);
-	tcase_add_test(tcase, notes_unknown_site_has_a_number);
-	tcase_add_test(tcase, notes_paused_are_left_out_and_counted);
-	tcase_add_test(tcase, notes_dropped_are_told_where_they_were);
-	tcase_add_test(tcase, notes_times_outside_of_the_recording_are_moved);
-	tcase_add_test(tcase, notes_time_of_a_slice_is_none_of_its_business);
-	tcase_add_test(tcase, notes_steps_are_added_up_in_the_order_of_clocks);
-	tcase_add_test(tcase, notes_slices_end_in_the_order_of_clocks);
-	tcase_add_test(tcase, notes_overlapping_slices_lie_side_by_side);
-	tcase_add_test(tcase, notes_tracks_in_a_circle_lie_below_the_process);
-	tcase_add_test(tcase, notes_unknown_tracks_have_numbers);
-	tcase_add_test(tcase, notes_track_used_before_it_is_told_has_its_name);
-	tcase_add_test(tcase, notes_track_with_lengths_that_lie_is_none);
-	tcase_add_test(tcase, notes_many_lanes_have_a_limit);
-	tcase_add_test(tcase, notes_open_slices_take_no_more_than_the_budget);
-	tcase_add_test(tcase, notes_open_slices_keep_little_unwritten);
-	tcase_add_test(tcase, notes_slice_is_busy_while_threads_are_inside);
-	tcase_add_test(tcase,
-		       notes_threads_that_are_inside_at_once_count_twice);
-	tcase_add_test(tcase, notes_thread_that_enters_twice_leaves_twice);
-	tcase_add_test(tcase, notes_slice_that_ends_is_left_by_all);
-	tcase_add_test(tcase,
-		       notes_slice_without_switches_is_not_said_to_be_on_a_cpu);
-	tcase_add_test(tcase, notes_stay_with_lost_switches_is_partly_unknown);
-	tcase_add_test(tcase, notes_stays_are_in_the_order_of_clocks);
-	tcase_add_test(tcase, notes_stays_in_what_is_not_open_are_counted);
-	tcase_add_test(tcase, notes_thread_that_ends_leaves_its_slices);
-	tcase_add_test(tcase, notes_thread_enters_the_innermost_slice);
-	tcase_add_test(tcase, notes_stay_has_the_arguments_of_its_ends);
-	tcase_add_test(tcase, notes_stay_that_is_left_in_a_pause_has_its_end);
-	tcase_add_test(tcase, notes_open_stays_are_bounded);
-	tcase_add_test(tcase, notes_many_stays_keep_little_unwritten);
-	tcase_add_test(tcase, notes_names_of_slices_are_bounded);
-	return suite_run(suite);
 }

@@ -52,59 +52,54 @@ static void check(const char *environment, size_t count, size_t bad,
 	check(environment, sizeof(environment), bad, want)
 #define PAIRS "OTEL_RESOURCE_ATTRIBUTES="
 
-START_TEST(words_name_of_the_service_comes_first)
+FIXTURE(set_up, tear_down);
+
+TEST(words_name_of_the_service_comes_first)
 {
 	CHECK("A=b\0OTEL_SERVICE_NAME=one\0" PAIRS "service.name=two,a=b", 0,
 	      "service.name=one\na=b\n");
 	ck_assert(who_is_told(g_who));
 }
-END_TEST
 
-START_TEST(words_empty_name_of_the_service_is_none)
+TEST(words_empty_name_of_the_service_is_none)
 {
 	CHECK("OTEL_SERVICE_NAME=\0" PAIRS "service.name=two", 0,
 	      "service.name=two\n");
 }
-END_TEST
 
-START_TEST(words_pairs_are_decoded)
+TEST(words_pairs_are_decoded)
 {
 	CHECK(PAIRS "a=1%2C2, b%3d = x%20y\t,c=a=b,d=+,e=%C3%A4,", 0,
 	      "a=1,2\nb==x y\nc=a=b\nd=+\ne=\xc3\xa4\n");
 }
-END_TEST
 
-START_TEST(words_bad_pairs_are_left_out_and_counted)
+TEST(words_bad_pairs_are_left_out_and_counted)
 {
 	CHECK(PAIRS "no,=v,k=,,a=%,b=%2,c=%zz,d=%00,e=good,f=%2", 9,
 	      "e=good\n");
 }
-END_TEST
 
 /* The pid belongs to one process, but a recording has several. */
-START_TEST(words_pid_is_no_attribute)
+TEST(words_pid_is_no_attribute)
 {
 	CHECK(PAIRS "process.pid=5,a=b,process.pid2=6", 0,
 	      "a=b\nprocess.pid2=6\n");
 }
-END_TEST
 
-START_TEST(words_empty_pairs_are_none)
+TEST(words_empty_pairs_are_none)
 {
 	CHECK(PAIRS, 0, "");
 	CHECK("OTEL_RESOURCE_ATTRIBUTE=a=b\0XOTEL_SERVICE_NAME=x", 0, "");
 	CHECK("", 0, "");
 	ck_assert(!who_is_told(g_who));
 }
-END_TEST
 
-START_TEST(words_last_of_equal_keys_counts)
+TEST(words_last_of_equal_keys_counts)
 {
 	CHECK(PAIRS "a=1,b=2,a=3", 0, "a=3\nb=2\n");
 }
-END_TEST
 
-START_TEST(words_very_long_pairs_are_bounded)
+TEST(words_very_long_pairs_are_bounded)
 {
 	enum { BYTES = 1 << 20 };
 	char *text = malloc(BYTES);
@@ -122,9 +117,8 @@ START_TEST(words_very_long_pairs_are_bounded)
 	ck_assert_uint_eq(process_words_environment(text, BYTES, g_who), 1);
 	free(text);
 }
-END_TEST
 
-START_TEST(words_pod_is_named_by_its_host_in_kubernetes_only)
+TEST(words_pod_is_named_by_its_host_in_kubernetes_only)
 {
 	CHECK("HOSTNAME=laptop", 0, "");
 	CHECK("HOSTNAME=web-1\0KUBERNETES_SERVICE_HOST=10.0.0.1", 0,
@@ -132,7 +126,6 @@ START_TEST(words_pod_is_named_by_its_host_in_kubernetes_only)
 	CHECK("HOSTNAME=web-1\0K8S_POD_NAME=web-2\0POD_NAME=web-3", 0,
 	      "k8s.pod.name=web-2\n");
 }
-END_TEST
 
 static void check_container(const char *text, bool mounts, bool found)
 {
@@ -142,7 +135,7 @@ static void check_container(const char *text, bool mounts, bool found)
 	ck_assert_str_eq(all(), found ? "container.id=" ID "\n" : "");
 }
 
-START_TEST(words_container_of_each_kind_is_found)
+TEST(words_container_of_each_kind_is_found)
 {
 	check_container("0::/docker/" ID "\n", false, true);
 	check_container("0::/system.slice/docker-" ID ".scope\n", false, true);
@@ -153,9 +146,8 @@ START_TEST(words_container_of_each_kind_is_found)
 			"/hostname /etc/hostname rw\n",
 			true, true);
 }
-END_TEST
 
-START_TEST(words_container_is_64_digits)
+TEST(words_container_is_64_digits)
 {
 	check_container("0::/\n", false, false);
 	check_container("0::/docker/" ID "0\n", false, false);
@@ -164,9 +156,8 @@ START_TEST(words_container_is_64_digits)
 	check_container("/sandboxes/" ID "/hostname\n", true, false);
 	check_container("", true, false);
 }
-END_TEST
 
-START_TEST(words_context_of_any_bytes_is_read)
+TEST(words_context_of_any_bytes_is_read)
 {
 	/* Prefixes of a valid context, each with every change of one byte. */
 	static const uint8_t good[] = "\x0a\x1a\x0a\x0a\x0a\x01"
@@ -190,27 +181,4 @@ START_TEST(words_context_of_any_bytes_is_read)
 	process_context_tell(&payload, g_who);
 	bytes_release(&payload);
 	ck_assert_str_eq(all(), "a=xyz\n");
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("process_words");
-	TCase *tcase = suite_case(suite, "words");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, words_name_of_the_service_comes_first);
-	tcase_add_test(tcase, words_empty_name_of_the_service_is_none);
-	tcase_add_test(tcase, words_pairs_are_decoded);
-	tcase_add_test(tcase, words_bad_pairs_are_left_out_and_counted);
-	tcase_add_test(tcase, words_pid_is_no_attribute);
-	tcase_add_test(tcase, words_empty_pairs_are_none);
-	tcase_add_test(tcase, words_last_of_equal_keys_counts);
-	tcase_add_test(tcase, words_very_long_pairs_are_bounded);
-	tcase_add_test(tcase,
-		       words_pod_is_named_by_its_host_in_kubernetes_only);
-	tcase_add_test(tcase, words_container_of_each_kind_is_found);
-	tcase_add_test(tcase, words_container_is_64_digits);
-	tcase_add_test(tcase, words_context_of_any_bytes_is_read);
-	return suite_run(suite);
 }

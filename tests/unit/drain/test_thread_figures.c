@@ -34,7 +34,7 @@ static bool is_possible(const struct task_times *times)
 	return thread_figures_possible(&end, 100 * MS);
 }
 
-START_TEST(thread_figures_of_an_honest_thread_are_possible)
+TEST(thread_figures_of_an_honest_thread_are_possible)
 {
 	struct task_times all_ran = g_base;
 
@@ -44,7 +44,6 @@ START_TEST(thread_figures_of_an_honest_thread_are_possible)
 	all_ran.user_ns += 100 * MS;
 	ck_assert(is_possible(&all_ran));
 }
-END_TEST
 
 #define WITH(field, value)                                  \
 	{                                                   \
@@ -79,23 +78,11 @@ static const struct {
 	WITH(major_faults, MOST),
 };
 
-START_TEST(thread_figures_that_cannot_be_are_not_believed)
+TEST(thread_figures_that_cannot_be_are_not_believed,
+     EACH(0, ARRAY_SIZE(g_lies)))
 {
 	struct task_times times = g_good;
 
 	*(uint64_t *)((char *)&times + g_lies[_i].offset) = g_lies[_i].value;
 	ck_assert(!is_possible(&times));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("thread_figures");
-	TCase *tcase = suite_case(suite, "thread_figures");
-
-	tcase_add_test(tcase, thread_figures_of_an_honest_thread_are_possible);
-	tcase_add_loop_test(tcase,
-			    thread_figures_that_cannot_be_are_not_believed, 0,
-			    ARRAY_SIZE(g_lies));
-	return suite_run(suite);
 }

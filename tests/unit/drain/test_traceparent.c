@@ -20,7 +20,7 @@ static bool parses(const char *text)
 	return good;
 }
 
-START_TEST(traceparent_of_the_standard_is_read)
+TEST(traceparent_of_the_standard_is_read)
 {
 	static const char text[] = "00-" TRACE "-" SPAN "-01";
 	struct trace_ids ids;
@@ -34,9 +34,8 @@ START_TEST(traceparent_of_the_standard_is_read)
 	ck_assert(parses("cc-" TRACE "-" SPAN "-00"));
 	ck_assert(parses("cc-" TRACE "-" SPAN "-00-more"));
 }
-END_TEST
 
-START_TEST(traceparent_of_another_form_is_none)
+TEST(traceparent_of_another_form_is_none)
 {
 	ck_assert(!parses(""));
 	ck_assert(!parses("00-" TRACE "-" SPAN));
@@ -53,15 +52,4 @@ START_TEST(traceparent_of_another_form_is_none)
 	ck_assert(!parses("00-4bf92f3577b34da6a3ce929d0e0e473g-" SPAN "-01"));
 	ck_assert(!parses("0x-" TRACE "-" SPAN "-01"));
 	ck_assert(!parses("00-" TRACE "-" SPAN "-0x"));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("traceparent");
-	TCase *tcase = suite_case(suite, "traceparent");
-
-	tcase_add_test(tcase, traceparent_of_the_standard_is_read);
-	tcase_add_test(tcase, traceparent_of_another_form_is_none);
-	return suite_run(suite);
 }

@@ -34,7 +34,7 @@ static struct merge plan(struct merge_file *files, size_t count)
 }
 
 /* The wall clock was set before the second trace of boot A. */
-START_TEST(merge_aligns_traces_of_a_boot_by_its_clock_alone)
+TEST(merge_aligns_traces_of_a_boot_by_its_clock_alone)
 {
 	struct merge_file files[] = {
 		file_of("b0", -1, "b", BOOT_B, 5 * S, 1000 * S),
@@ -52,9 +52,8 @@ START_TEST(merge_aligns_traces_of_a_boot_by_its_clock_alone)
 	ck_assert_uint_eq(files[0].offset_ns, 995 * S - 501 * S);
 	ck_assert_uint_eq(files[3].offset_ns, 995 * S - 501 * S);
 }
-END_TEST
 
-START_TEST(merge_takes_traces_of_unknown_boots_for_different_ones)
+TEST(merge_takes_traces_of_unknown_boots_for_different_ones)
 {
 	struct merge_file files[] = {
 		file_of("x", -1, "", "", 10 * S, 100 * S),
@@ -69,9 +68,8 @@ START_TEST(merge_takes_traces_of_unknown_boots_for_different_ones)
 	ck_assert_uint_eq(files[0].offset_ns, 100 * S - 1);
 	ck_assert_uint_eq(files[1].offset_ns, 101 * S - 1);
 }
-END_TEST
 
-START_TEST(merge_names_members_safely_and_differently)
+TEST(merge_names_members_safely_and_differently)
 {
 	static const char *const names[][2] = {
 		{ "run", "run.pftrace" },
@@ -98,7 +96,6 @@ START_TEST(merge_names_members_safely_and_differently)
 	ck_assert_uint_eq(strlen(files[ARRAY_SIZE(names)].member), 88);
 	ck_assert_uint_eq(strlen(files[ARRAY_SIZE(names) + 1].member), 90);
 }
-END_TEST
 
 static void expect_machines(struct merge_file *files, size_t count,
 			    const char *const *machines)
@@ -108,7 +105,7 @@ static void expect_machines(struct merge_file *files, size_t count,
 		ck_assert_str_eq(files[i].machine, machines[i]);
 }
 
-START_TEST(merge_names_machines_by_what_tells_them_apart)
+TEST(merge_names_machines_by_what_tells_them_apart)
 {
 	struct merge_file hosts[] = {
 		file_of("r0", 0, "n1", BOOT_A, S, S),
@@ -136,10 +133,9 @@ START_TEST(merge_names_machines_by_what_tells_them_apart)
 					       "n1 rank 0 again", "n1",
 					       "n1 n1-2" });
 }
-END_TEST
 
 /* Sizes beyond 11 octal digits are binary, as in GNU tar. */
-START_TEST(archive_says_large_sizes_in_binary)
+TEST(archive_says_large_sizes_in_binary)
 {
 	uint8_t header[512];
 	FILE *out = tmpfile();
@@ -155,19 +151,4 @@ START_TEST(archive_says_large_sizes_in_binary)
 	ck_assert_mem_eq(header + 124, "77777777777", 12);
 	ck_assert_mem_eq(header + 136, "00000000001", 12);
 	fclose(out);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("merge");
-	TCase *tcase = suite_case(suite, "merge");
-
-	tcase_add_test(tcase, merge_aligns_traces_of_a_boot_by_its_clock_alone);
-	tcase_add_test(tcase,
-		       merge_takes_traces_of_unknown_boots_for_different_ones);
-	tcase_add_test(tcase, merge_names_members_safely_and_differently);
-	tcase_add_test(tcase, merge_names_machines_by_what_tells_them_apart);
-	tcase_add_test(tcase, archive_says_large_sizes_in_binary);
-	return suite_run(suite);
 }

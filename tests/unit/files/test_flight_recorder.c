@@ -77,7 +77,9 @@ static void check_next(uint64_t now_ns, uint64_t from_ns, uint64_t to_ns,
 	ck_assert_uint_eq(now.window.events, events);
 }
 
-START_TEST(what_is_read_while_a_snapshot_is_due_belongs_to_it)
+FIXTURE(set_up, tear_down);
+
+TEST(what_is_read_while_a_snapshot_is_due_belongs_to_it)
 {
 	struct flight_written now;
 
@@ -91,10 +93,9 @@ START_TEST(what_is_read_while_a_snapshot_is_due_belongs_to_it)
 	ck_assert(!flight_recorder_next(g.recording, 9000, &now));
 	ck_assert_uint_eq(flight_recorder_sums(g.recording).triggers, 2);
 }
-END_TEST
 
 /* The window was extended, and its new end has not been read yet. */
-START_TEST(what_makes_a_snapshot_longer_is_waited_for)
+TEST(what_makes_a_snapshot_longer_is_waited_for)
 {
 	struct flight_written now;
 
@@ -106,9 +107,8 @@ START_TEST(what_makes_a_snapshot_longer_is_waited_for)
 	ck_assert(flight_recorder_is_due(g.recording, 2190));
 	check_next(2190, 1890, 2190, 2);
 }
-END_TEST
 
-START_TEST(what_was_read_is_remembered)
+TEST(what_was_read_is_remembered)
 {
 	ck_assert_uint_eq(flight_recorder_read_ns(g.recording), 0);
 	trigger(2000);
@@ -121,9 +121,8 @@ START_TEST(what_was_read_is_remembered)
 	ck_assert(flight_recorder_is_due(g.recording, 2500));
 	check_next(2500, 2190, 2400, 1);
 }
-END_TEST
 
-START_TEST(what_is_far_from_it_is_a_snapshot_of_its_own)
+TEST(what_is_far_from_it_is_a_snapshot_of_its_own)
 {
 	trigger(2000);
 	ck_assert(flight_recorder_is_due(g.recording, 2500));
@@ -131,19 +130,4 @@ START_TEST(what_is_far_from_it_is_a_snapshot_of_its_own)
 	check_next(2500, 1890, 2100, 1);
 	ck_assert(flight_recorder_is_due(g.recording, 2590));
 	check_next(2590, 2380, 2590, 1);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("flight_recorder");
-	TCase *tcase = suite_case(suite, "flight_recorder");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase,
-		       what_is_read_while_a_snapshot_is_due_belongs_to_it);
-	tcase_add_test(tcase, what_makes_a_snapshot_longer_is_waited_for);
-	tcase_add_test(tcase, what_was_read_is_remembered);
-	tcase_add_test(tcase, what_is_far_from_it_is_a_snapshot_of_its_own);
-	return suite_run(suite);
 }

@@ -16,7 +16,7 @@
 
 #define SECOND_NS 1e9
 
-START_TEST(own_cost_of_each_kind_is_some_time)
+TEST(own_cost_of_each_kind_is_some_time, EACH(0, 2))
 {
 	bool ticks = _i % 2;
 
@@ -29,13 +29,12 @@ START_TEST(own_cost_of_each_kind_is_some_time)
 				      kind, ns);
 		}
 }
-END_TEST
 
 #define TRIES 20
 
 /* The halves add up to a loop around the hooks, so they exceed the hooks' net
  * cost. Other programs disturb it, hence the repetition. */
-START_TEST(own_cost_has_two_halves)
+TEST(own_cost_has_two_halves, EACH(0, 2))
 {
 	static const enum own_cost_kind kinds[] = { OWN_COST_SPAN,
 						    OWN_COST_GENERAL,
@@ -58,9 +57,8 @@ START_TEST(own_cost_has_two_halves)
 		ck_assert_msg(3 * both > whole, "%f, %f", both, whole);
 	}
 }
-END_TEST
 
-START_TEST(own_cost_of_a_stack_is_more_than_none)
+TEST(own_cost_of_a_stack_is_more_than_none)
 {
 	double none = own_cost_sample_ns(0);
 	double most = own_cost_sample_ns(UINT32_MAX);
@@ -68,10 +66,9 @@ START_TEST(own_cost_of_a_stack_is_more_than_none)
 	ck_assert(none > 0 && none < SECOND_NS);
 	ck_assert(most > none && most < SECOND_NS);
 }
-END_TEST
 
 /* 0: the kernel takes no samples here. */
-START_TEST(own_cost_of_a_cpu_sample)
+TEST(own_cost_of_a_cpu_sample)
 {
 	for (uint32_t bytes = 0; bytes <= STACK_BYTES_MAX;
 	     bytes += STACK_BYTES_MAX) {
@@ -83,7 +80,6 @@ START_TEST(own_cost_of_a_cpu_sample)
 		ck_assert_msg(ns > 0 && ns < SECOND_NS, "%f", ns);
 	}
 }
-END_TEST
 
 #define ROUNDS 10
 
@@ -100,7 +96,7 @@ static void *time_each_kind(void *unused)
 }
 
 /* Recordings of a daemon may end at the same time. */
-START_TEST(own_cost_is_timed_by_several_threads)
+TEST(own_cost_is_timed_by_several_threads)
 {
 	pthread_t thread[4];
 
@@ -111,10 +107,9 @@ START_TEST(own_cost_is_timed_by_several_threads)
 	for (size_t i = 0; i < ARRAY_SIZE(thread); i++)
 		pthread_join(thread[i], NULL);
 }
-END_TEST
 
 /* The shim's definitions would precede libc's; sanitizers have their own. */
-START_TEST(own_cost_interposes_nothing)
+TEST(own_cost_interposes_nothing)
 {
 	static const char *const names[] = {
 		"__cyg_profile_func_enter",
@@ -130,19 +125,4 @@ START_TEST(own_cost_interposes_nothing)
 				      strstr(from.dli_fname, "libc"),
 			      "%s", names[i]);
 	ck_assert_ptr_null(dlsym(RTLD_DEFAULT, "perfrec_shim_1"));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("own_cost");
-	TCase *tcase = suite_case(suite, "own_cost");
-
-	tcase_add_loop_test(tcase, own_cost_of_each_kind_is_some_time, 0, 2);
-	tcase_add_loop_test(tcase, own_cost_has_two_halves, 0, 2);
-	tcase_add_test(tcase, own_cost_of_a_stack_is_more_than_none);
-	tcase_add_test(tcase, own_cost_of_a_cpu_sample);
-	tcase_add_test(tcase, own_cost_is_timed_by_several_threads);
-	tcase_add_test(tcase, own_cost_interposes_nothing);
-	return suite_run(suite);
 }

@@ -37,7 +37,9 @@ static struct rlimit forbid_files(void)
 	return limit;
 }
 
-START_TEST(a_window_that_failed_can_be_made_later)
+SUITE(scratch_enter, scratch_leave);
+
+TEST(a_window_that_failed_can_be_made_later)
 {
 	struct push_spool_counts counts;
 	struct push_spool *spool;
@@ -59,10 +61,9 @@ START_TEST(a_window_that_failed_can_be_made_later)
 	ck_assert_int_eq(unlink(".push/5-1"), 0);
 	push_spool_free(&spool);
 }
-END_TEST
 
 /* The disk is full: a file may have three bytes. */
-START_TEST(a_window_that_is_cut_leaves_nothing)
+TEST(a_window_that_is_cut_leaves_nothing)
 {
 	struct push_spool *spool;
 	struct rlimit limit;
@@ -82,10 +83,9 @@ START_TEST(a_window_that_is_cut_leaves_nothing)
 	ck_assert_uint_eq(push_spool_remove(spool, false), 0);
 	push_spool_free(&spool);
 }
-END_TEST
 
 /* The size of the folder is read again after a second. */
-START_TEST(windows_fill_the_spool)
+TEST(windows_fill_the_spool)
 {
 	struct push_spool *spool;
 
@@ -105,10 +105,9 @@ START_TEST(windows_fill_the_spool)
 	ck_assert_uint_eq(push_spool_remove(spool, false), 0);
 	push_spool_free(&spool);
 }
-END_TEST
 
 /* The next recording must not take the remains for a person's files. */
-START_TEST(a_push_that_is_killed_leaves_own_files_only)
+TEST(a_push_that_is_killed_leaves_own_files_only)
 {
 	const struct rlimit none = { 0, 0 };
 	struct push_spool *spool;
@@ -144,21 +143,4 @@ START_TEST(a_push_that_is_killed_leaves_own_files_only)
 	ck_assert_uint_eq(push_spool_remove(spool, false), 0);
 	ck_assert_int_eq(access(".push", F_OK), -1);
 	push_spool_free(&spool);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("push_spool");
-	TCase *tcase = suite_case(suite, "push_spool");
-	int status;
-
-	tcase_add_test(tcase, a_window_that_failed_can_be_made_later);
-	tcase_add_test(tcase, a_window_that_is_cut_leaves_nothing);
-	tcase_add_test(tcase, windows_fill_the_spool);
-	tcase_add_test(tcase, a_push_that_is_killed_leaves_own_files_only);
-	scratch_enter();
-	status = suite_run(suite);
-	scratch_leave();
-	return status;
 }

@@ -311,7 +311,9 @@ static bool has_comment(const char *text)
 
 /* --- tests --------------------------------------------------------------- */
 
-START_TEST(snapshot_has_threads_that_ended_and_that_go_on)
+FIXTURE(set_up, tear_down);
+
+TEST(snapshot_has_threads_that_ended_and_that_go_on)
 {
 	struct snapshot *snapshot;
 
@@ -333,9 +335,8 @@ START_TEST(snapshot_has_threads_that_ended_and_that_go_on)
 	record(1, RECORD_END, G);
 	ck_assert_uint_eq(replay_counts(g.thread[1].replay)->orphan_ends, 0);
 }
-END_TEST
 
-START_TEST(thread_is_copied_once_for_a_snapshot)
+TEST(thread_is_copied_once_for_a_snapshot)
 {
 	struct snapshot *snapshot;
 
@@ -353,9 +354,8 @@ START_TEST(thread_is_copied_once_for_a_snapshot)
 	write_snapshot(snapshot);
 	ck_assert_int_eq(sum(F_NAME, 0), 5);
 }
-END_TEST
 
-START_TEST(thread_that_ends_meanwhile_is_in_it_once)
+TEST(thread_that_ends_meanwhile_is_in_it_once)
 {
 	struct snapshot *snapshot;
 
@@ -372,9 +372,8 @@ START_TEST(thread_that_ends_meanwhile_is_in_it_once)
 	ck_assert_int_eq(sum(F_NAME, 0), 3);
 	ck_assert_int_eq(sum(G_NAME, 0), 2);
 }
-END_TEST
 
-START_TEST(copy_that_comes_too_late_is_left_out)
+TEST(copy_that_comes_too_late_is_left_out)
 {
 	struct snapshot *snapshot;
 	struct task hold = { 0 }, write = { 0 };
@@ -410,9 +409,8 @@ START_TEST(copy_that_comes_too_late_is_left_out)
 	ck_assert_int_eq(sum(F_NAME, 0), 3);
 	ck_assert_int_eq(sum(G_NAME, 0), 2);
 }
-END_TEST
 
-START_TEST(one_snapshot_is_made_at_a_time)
+TEST(one_snapshot_is_made_at_a_time)
 {
 	struct snapshot *snapshot = begin(), *second = NULL;
 
@@ -421,9 +419,8 @@ START_TEST(one_snapshot_is_made_at_a_time)
 	write_snapshot(snapshot);
 	write_snapshot(begin());
 }
-END_TEST
 
-START_TEST(lost_spans_are_told)
+TEST(lost_spans_are_told)
 {
 	struct snapshot *snapshot;
 
@@ -438,9 +435,8 @@ START_TEST(lost_spans_are_told)
 	ck_assert_int_eq(sum(F_NAME, 0), 2);
 	ck_assert(has_comment("12 spans were lost"));
 }
-END_TEST
 
-START_TEST(snapshot_that_cannot_be_written_is_no_hindrance)
+TEST(snapshot_that_cannot_be_written_is_no_hindrance)
 {
 	struct task task = { .snapshot = begin() };
 	int dir_fd = g.recording->setup.dir_fd;
@@ -459,7 +455,6 @@ START_TEST(snapshot_that_cannot_be_written_is_no_hindrance)
 	write_snapshot(task.snapshot);
 	ck_assert_int_eq(sum(F_NAME, 0), 1);
 }
-END_TEST
 
 static void make_date(char date[32])
 {
@@ -471,7 +466,7 @@ static void make_date(char date[32])
 	strftime(date, 32, "%Y%m%dT%H%M%S", gmtime_r(&now.tv_sec, &utc));
 }
 
-START_TEST(names_say_what_and_when)
+TEST(names_say_what_and_when)
 {
 	char first[SNAPSHOT_NAME_BYTES], second[SNAPSHOT_NAME_BYTES];
 	char before[32], date[32] = "", after[32];
@@ -494,22 +489,4 @@ START_TEST(names_say_what_and_when)
 	/* long words are truncated */
 	snapshot_make_name("much too long a word", first);
 	ck_assert_int_eq(strncmp(first, "much too.20", 11), 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("snapshot");
-	TCase *tcase = suite_case(suite, "snapshot");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, snapshot_has_threads_that_ended_and_that_go_on);
-	tcase_add_test(tcase, thread_is_copied_once_for_a_snapshot);
-	tcase_add_test(tcase, thread_that_ends_meanwhile_is_in_it_once);
-	tcase_add_test(tcase, copy_that_comes_too_late_is_left_out);
-	tcase_add_test(tcase, one_snapshot_is_made_at_a_time);
-	tcase_add_test(tcase, lost_spans_are_told);
-	tcase_add_test(tcase, snapshot_that_cannot_be_written_is_no_hindrance);
-	tcase_add_test(tcase, names_say_what_and_when);
-	return suite_run(suite);
 }

@@ -60,7 +60,9 @@ static struct summary *write_and_read(void)
 	return summary;
 }
 
-START_TEST(summary_write_of_totals_gives_each_its_place)
+FIXTURE(set_up, tear_down);
+
+TEST(summary_write_of_totals_gives_each_its_place)
 {
 	struct totals *sum = &g_test.recording.sums.totals;
 	struct cpu_sum *cpu_sum = calloc(1, sizeof(*cpu_sum));
@@ -103,9 +105,8 @@ START_TEST(summary_write_of_totals_gives_each_its_place)
 	summary_free(&summary);
 	free(cpu_sum);
 }
-END_TEST
 
-START_TEST(summary_write_of_an_empty_recording_is_a_recording)
+TEST(summary_write_of_an_empty_recording_is_a_recording)
 {
 	struct summary *summary = write_and_read();
 
@@ -118,10 +119,9 @@ START_TEST(summary_write_of_an_empty_recording_is_a_recording)
 	ck_assert_str_eq(summary->cost.of, "wall");
 	summary_free(&summary);
 }
-END_TEST
 
 /* A sampled block does not tell its thread's next action. */
-START_TEST(summary_write_knows_temporary_blocks_if_any_were_exact)
+TEST(summary_write_knows_temporary_blocks_if_any_were_exact)
 {
 	struct heap_sums *heap = &g_test.recording.sums.totals.heap;
 	struct summary *summary;
@@ -138,9 +138,8 @@ START_TEST(summary_write_knows_temporary_blocks_if_any_were_exact)
 	ck_assert_uint_eq(summary->totals.temporary_allocs, 3);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_write_says_why_the_trace_stopped)
+TEST(summary_write_says_why_the_trace_stopped)
 {
 	struct summary *summary;
 
@@ -159,7 +158,6 @@ START_TEST(summary_write_says_why_the_trace_stopped)
 			 "No space left on device");
 	summary_free(&summary);
 }
-END_TEST
 
 /* Durations are 10 ns, 10 ns and 1000 ns. */
 static void add_timed(const char *name, uint64_t recorded)
@@ -187,7 +185,7 @@ static void add_timed(const char *name, uint64_t recorded)
 	histogram_release(&durations);
 }
 
-START_TEST(summary_write_of_durations_is_of_all_calls_or_of_none)
+TEST(summary_write_of_durations_is_of_all_calls_or_of_none)
 {
 	struct summary *summary;
 	const struct summary_function *known, *lacking;
@@ -209,9 +207,8 @@ START_TEST(summary_write_of_durations_is_of_all_calls_or_of_none)
 	ck_assert_ptr_null(lacking->durations);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_write_of_functions_puts_the_longest_first)
+TEST(summary_write_of_functions_puts_the_longest_first)
 {
 	const struct own_costs costs = { .inner_ns = 10 };
 	struct true_time_sums sums;
@@ -254,9 +251,8 @@ START_TEST(summary_write_of_functions_puts_the_longest_first)
 	ck_assert_str_eq(summary->functions[1].name, "brief");
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_write_of_spans_has_their_cost)
+TEST(summary_write_of_spans_has_their_cost)
 {
 	struct summary *summary;
 
@@ -278,9 +274,8 @@ START_TEST(summary_write_of_spans_has_their_cost)
 	ck_assert_double_le(summary->cost.share, 1);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_write_of_costs_beyond_the_cpu_time_is_capped)
+TEST(summary_write_of_costs_beyond_the_cpu_time_is_capped)
 {
 	struct summary *summary;
 
@@ -299,9 +294,8 @@ START_TEST(summary_write_of_costs_beyond_the_cpu_time_is_capped)
 	ck_assert_double_eq(summary->cost.share, 1);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_write_of_settings_and_processes_has_all_of_them)
+TEST(summary_write_of_settings_and_processes_has_all_of_them)
 {
 	struct thread_entry thread = { .tid = 5, .spans = 6 };
 	struct process_entry process = {
@@ -328,9 +322,8 @@ START_TEST(summary_write_of_settings_and_processes_has_all_of_them)
 	ck_assert(summary->instrumented && summary->running);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_write_of_hostile_words_is_read_again)
+TEST(summary_write_of_hostile_words_is_read_again)
 {
 	static char cmdline[] = "a\xc3\0\x1b[2J\0";
 	struct process_entry process = { .pid = 3,
@@ -348,9 +341,8 @@ START_TEST(summary_write_of_hostile_words_is_read_again)
 	ck_assert_uint_eq(summary->totals.dropped_spans, INT64_MAX);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_write_without_a_folder_fails_and_leaves_nothing)
+TEST(summary_write_without_a_folder_fails_and_leaves_nothing)
 {
 	int dir_fd = g_test.recording.setup.dir_fd;
 
@@ -359,32 +351,4 @@ START_TEST(summary_write_without_a_folder_fails_and_leaves_nothing)
 			 -EBADF);
 	g_test.recording.setup.dir_fd = dir_fd;
 	ck_assert_int_lt(faccessat(dir_fd, SUMMARY_NAME, F_OK, 0), 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("summary_write");
-	TCase *write = suite_case(suite, "write");
-
-	tcase_add_checked_fixture(write, set_up, tear_down);
-	tcase_add_test(write, summary_write_of_totals_gives_each_its_place);
-	tcase_add_test(write,
-		       summary_write_of_an_empty_recording_is_a_recording);
-	tcase_add_test(write,
-		       summary_write_knows_temporary_blocks_if_any_were_exact);
-	tcase_add_test(write, summary_write_says_why_the_trace_stopped);
-	tcase_add_test(write,
-		       summary_write_of_functions_puts_the_longest_first);
-	tcase_add_test(write,
-		       summary_write_of_durations_is_of_all_calls_or_of_none);
-	tcase_add_test(write, summary_write_of_spans_has_their_cost);
-	tcase_add_test(write,
-		       summary_write_of_costs_beyond_the_cpu_time_is_capped);
-	tcase_add_test(write,
-		       summary_write_of_settings_and_processes_has_all_of_them);
-	tcase_add_test(write, summary_write_of_hostile_words_is_read_again);
-	tcase_add_test(write,
-		       summary_write_without_a_folder_fails_and_leaves_nothing);
-	return suite_run(suite);
 }

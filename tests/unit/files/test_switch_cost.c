@@ -35,7 +35,7 @@ static struct perf_wanted wanted(uint64_t period_ns)
 }
 
 /* Measuring pins threads to one CPU. */
-START_TEST(switch_cost_leaves_the_caller_as_it_was)
+TEST(switch_cost_leaves_the_caller_as_it_was, EACH(0, 2))
 {
 	const struct perf_wanted what = wanted(_i ? 10000000 : 0);
 	cpu_set_t before, after;
@@ -52,12 +52,11 @@ START_TEST(switch_cost_leaves_the_caller_as_it_was)
 	if (!what.period_ns)
 		ck_assert_double_eq(costs.told_ns, costs.all_ns);
 }
-END_TEST
 
 #define FILL 64 /* more than the gaps between open descriptors */
 
 /* With _i free descriptors, a pipe or one thread's event is missing. */
-START_TEST(switch_cost_is_unknown_without_files)
+TEST(switch_cost_is_unknown_without_files, EACH(0, 6))
 {
 	const struct perf_wanted what = wanted(0);
 	struct switch_costs costs;
@@ -78,17 +77,4 @@ START_TEST(switch_cost_is_unknown_without_files)
 	ck_assert_int_eq(count_files(), files);
 	for (int i = 0; i < FILL; i++)
 		close(filled[i]);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("switch_cost");
-	TCase *test = suite_case(suite, "switch_cost");
-
-	tcase_add_loop_test(test, switch_cost_leaves_the_caller_as_it_was, 0,
-			    2);
-	/* It needs two pipes and two events. */
-	tcase_add_loop_test(test, switch_cost_is_unknown_without_files, 0, 6);
-	return suite_run(suite);
 }

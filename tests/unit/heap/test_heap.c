@@ -45,7 +45,7 @@ static const uint64_t g_stride[] = { 16, 48, 1000, 4096, 1 << 16, 3 << 20 };
 			ck_abort_msg("not true: %s", #condition); \
 	} while (0)
 
-START_TEST(table_holds_what_was_put_there)
+TEST(table_holds_what_was_put_there, EACH(0, 2 * STRIDES))
 {
 	static uint64_t size[KEYS];
 	struct heap_table table;
@@ -84,9 +84,8 @@ START_TEST(table_holds_what_was_put_there)
 	heap_table_release(&table);
 	ck_assert_uint_eq(g_budget.left, BUDGET);
 }
-END_TEST
 
-START_TEST(table_takes_few_bytes_of_a_block)
+TEST(table_takes_few_bytes_of_a_block, EACH(0, STRIDES))
 {
 	uint64_t i, stride = g_stride[_i];
 	struct heap_table table;
@@ -110,9 +109,8 @@ START_TEST(table_takes_few_bytes_of_a_block)
 	heap_table_release(&table);
 	ck_assert_uint_eq(g_budget.left, BUDGET);
 }
-END_TEST
 
-START_TEST(table_says_when_it_is_full)
+TEST(table_says_when_it_is_full, EACH(0, STRIDES))
 {
 	uint64_t i = 1, n, stride = g_stride[_i];
 	struct heap_table table;
@@ -130,7 +128,6 @@ START_TEST(table_says_when_it_is_full)
 	heap_table_release(&table);
 	ck_assert_uint_eq(g_budget.left, 200000);
 }
-END_TEST
 
 /* --- rules --------------------------------------------------------------- */
 
@@ -155,7 +152,7 @@ static void check_sums(void)
 	ck_assert_mem_eq(&sum, &t->now, sizeof(sum));
 }
 
-START_TEST(heap_tells_frees_apart)
+TEST(heap_tells_frees_apart)
 {
 	const struct heap_totals *t = &g_heap.totals;
 
@@ -181,10 +178,9 @@ START_TEST(heap_tells_frees_apart)
 	check_sums();
 	end_heap();
 }
-END_TEST
 
 /* The free arrived first, from another ring. */
-START_TEST(heap_matches_a_block_that_comes_late)
+TEST(heap_matches_a_block_that_comes_late)
 {
 	const struct heap_totals *t = &g_heap.totals;
 
@@ -205,10 +201,9 @@ START_TEST(heap_matches_a_block_that_comes_late)
 	check_sums();
 	end_heap();
 }
-END_TEST
 
 /* The other thread read its clock slightly too early. */
-START_TEST(heap_bears_clocks_that_are_early)
+TEST(heap_bears_clocks_that_are_early)
 {
 	const struct heap_totals *t = &g_heap.totals;
 	uint32_t site;
@@ -243,9 +238,8 @@ START_TEST(heap_bears_clocks_that_are_early)
 	check_sums();
 	end_heap();
 }
-END_TEST
 
-START_TEST(heap_without_all_records_claims_no_double_free)
+TEST(heap_without_all_records_claims_no_double_free)
 {
 	new_heap(0);
 	g_heap.incomplete = true;
@@ -254,10 +248,9 @@ START_TEST(heap_without_all_records_claims_no_double_free)
 	ck_assert_int_eq(heap_free(&g_heap, 3, A, 0, false), HEAP_FOREIGN);
 	end_heap();
 }
-END_TEST
 
 /* Nearly equal clocks may put a free behind the next allocation. */
-START_TEST(heap_doubts_after_an_implied_free)
+TEST(heap_doubts_after_an_implied_free)
 {
 	new_heap(0);
 	heap_alloc(&g_heap, 1000, A, 1, 0);
@@ -276,11 +269,10 @@ START_TEST(heap_doubts_after_an_implied_free)
 	check_sums();
 	end_heap();
 }
-END_TEST
 
 /* Many addresses compete for entries: a double free that may be withdrawn is
  * forgotten, a settled one stays. */
-START_TEST(heap_forgets_no_double_free_that_is_settled)
+TEST(heap_forgets_no_double_free_that_is_settled, EACH(0, 2))
 {
 	uint64_t clock = 1, i;
 
@@ -297,9 +289,8 @@ START_TEST(heap_forgets_no_double_free_that_is_settled)
 	ck_assert_uint_eq(g_heap.totals.foreign_frees, _i ? 100000 : 100001);
 	end_heap();
 }
-END_TEST
 
-START_TEST(heap_takes_back_what_is_doubted)
+TEST(heap_takes_back_what_is_doubted)
 {
 	new_heap(0);
 	heap_alloc(&g_heap, 1, A, 1, 0);
@@ -315,7 +306,6 @@ START_TEST(heap_takes_back_what_is_doubted)
 	check_sums();
 	end_heap();
 }
-END_TEST
 
 /* --- every order of arrival ---------------------------------------------- */
 
@@ -396,7 +386,7 @@ static void permute(const struct history *history, int *order, int n)
 
 /* All histories of one address with up to six events, in all orders, with lost
  * and foreign frees. */
-START_TEST(heap_does_not_depend_on_the_order)
+TEST(heap_does_not_depend_on_the_order, EACH(0, 6 * 64))
 {
 	struct history history = { .count = 1 + _i / 64 };
 	int order[EVENTS_MAX], i;
@@ -414,13 +404,12 @@ START_TEST(heap_does_not_depend_on_the_order)
 	}
 	permute(&history, order, 0);
 }
-END_TEST
 
 /* --- the peak ------------------------------------------------------------ */
 
 #define SITES 5
 
-START_TEST(heap_knows_what_sites_had_at_the_peak)
+TEST(heap_knows_what_sites_had_at_the_peak, EACH(0, 10))
 {
 	struct heap_values then[SITES] = { { 0 } };
 	uint64_t peak = 0, own[SITES] = { 0 };
@@ -462,11 +451,10 @@ START_TEST(heap_knows_what_sites_had_at_the_peak)
 	check_sums();
 	end_heap();
 }
-END_TEST
 
 /* --- sites, memory ------------------------------------------------------- */
 
-START_TEST(heap_gives_each_stack_of_a_thread_a_site)
+TEST(heap_gives_each_stack_of_a_thread_a_site)
 {
 	uint32_t i;
 
@@ -482,9 +470,8 @@ START_TEST(heap_gives_each_stack_of_a_thread_a_site)
 	ck_assert_uint_eq(heap_site_count(&g_heap), 20000);
 	end_heap();
 }
-END_TEST
 
-START_TEST(heap_counts_on_without_memory)
+TEST(heap_counts_on_without_memory)
 {
 	uint64_t i;
 
@@ -503,11 +490,10 @@ START_TEST(heap_counts_on_without_memory)
 	check_sums();
 	heap_release(&g_heap);
 }
-END_TEST
 
 /* --- sampled ------------------------------------------------------------- */
 
-START_TEST(heap_rounds_parts_to_their_sum)
+TEST(heap_rounds_parts_to_their_sum)
 {
 	uint64_t half = 1ULL << (HEAP_FRACTION_BITS - 1), sum = 0, whole = 0;
 
@@ -517,11 +503,10 @@ START_TEST(heap_rounds_parts_to_their_sum)
 	ck_assert_uint_eq(whole, heap_round(&g_heap, 101 * half));
 	end_heap();
 }
-END_TEST
 
 /* The shim's probability p gives an estimate within four sigma, where sigma^2
  * is n * (1 - p) / p * s^2. */
-START_TEST(heap_weighs_samples)
+TEST(heap_weighs_samples, EACH(0, 6))
 {
 	static const uint64_t sizes[] = { 1, 16, 1000, 4096, 20000, 1 << 20 };
 	uint64_t size = sizes[_i], period = 4096, n = 200000, i;
@@ -545,7 +530,6 @@ START_TEST(heap_weighs_samples)
 	ck_assert_uint_eq(g_heap.totals.now.inuse_objects, 0);
 	end_heap();
 }
-END_TEST
 
 #define CHURN_LIVE 170
 
@@ -575,7 +559,7 @@ static void churn(uint64_t rounds, bool peak)
 }
 
 /* The maximum of the samples alone was two to three times too high. */
-START_TEST(heap_has_a_peak_that_is_right_on_average)
+TEST(heap_has_a_peak_that_is_right_on_average, EACH(0, 2))
 {
 	const int runs = 300;
 	double sum = 0, sum_squares = 0, sum_errors = 0, maxima = 0, mean;
@@ -610,10 +594,9 @@ START_TEST(heap_has_a_peak_that_is_right_on_average)
 	ck_assert_double_le(fabs(mean - want), want / (_i ? 5 : 10));
 	ck_assert_double_le(fabs(sqrt(sum_errors / runs) - spread), spread / 3);
 }
-END_TEST
 
 /* Blocks above the period are all sampled; an exact heap samples nothing. */
-START_TEST(heap_has_an_exact_peak_of_large_blocks)
+TEST(heap_has_an_exact_peak_of_large_blocks, EACH(0, 2))
 {
 	uint64_t error;
 
@@ -625,38 +608,4 @@ START_TEST(heap_has_an_exact_peak_of_large_blocks)
 	ck_assert_uint_eq(heap_peak_bytes(&g_heap, &error), 20 << 20);
 	ck_assert_uint_eq(error, 0);
 	end_heap();
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("heap");
-	TCase *tcase = suite_case(suite, "heap");
-
-	tcase_add_loop_test(tcase, table_holds_what_was_put_there, 0,
-			    2 * STRIDES);
-	tcase_add_loop_test(tcase, table_takes_few_bytes_of_a_block, 0,
-			    STRIDES);
-	tcase_add_loop_test(tcase, table_says_when_it_is_full, 0, STRIDES);
-	tcase_add_test(tcase, heap_tells_frees_apart);
-	tcase_add_test(tcase, heap_matches_a_block_that_comes_late);
-	tcase_add_test(tcase, heap_bears_clocks_that_are_early);
-	tcase_add_test(tcase, heap_without_all_records_claims_no_double_free);
-	tcase_add_test(tcase, heap_doubts_after_an_implied_free);
-	tcase_add_loop_test(tcase, heap_forgets_no_double_free_that_is_settled,
-			    0, 2);
-	tcase_add_test(tcase, heap_takes_back_what_is_doubted);
-	tcase_add_loop_test(tcase, heap_does_not_depend_on_the_order, 0,
-			    6 * 64);
-	tcase_add_loop_test(tcase, heap_knows_what_sites_had_at_the_peak, 0,
-			    10);
-	tcase_add_test(tcase, heap_gives_each_stack_of_a_thread_a_site);
-	tcase_add_test(tcase, heap_counts_on_without_memory);
-	tcase_add_test(tcase, heap_rounds_parts_to_their_sum);
-	tcase_add_loop_test(tcase, heap_weighs_samples, 0, 6);
-	tcase_add_loop_test(tcase, heap_has_a_peak_that_is_right_on_average, 0,
-			    2);
-	tcase_add_loop_test(tcase, heap_has_an_exact_peak_of_large_blocks, 0,
-			    2);
-	return suite_run(suite);
 }

@@ -147,7 +147,7 @@ static void check_history(uint32_t steps)
 	}
 }
 
-START_TEST(spread_keeps_all_sums)
+TEST(spread_keeps_all_sums, EACH(0, 64))
 {
 	srandom((unsigned int)_i);
 	begin();
@@ -156,10 +156,9 @@ START_TEST(spread_keeps_all_sums)
 	check_history(1000);
 	finish();
 }
-END_TEST
 
 /* Two stacks with blocks of one size; one has three times as many. */
-START_TEST(spread_gives_each_stack_its_share)
+TEST(spread_gives_each_stack_its_share)
 {
 	uint64_t i;
 	uint32_t site;
@@ -178,10 +177,9 @@ START_TEST(spread_gives_each_stack_its_share)
 	ck_assert_uint_eq(heap_get_site(&g_exact, site)->now.alloc_bytes, 0);
 	finish();
 }
-END_TEST
 
 /* In denser samples each one stands for less. */
-START_TEST(spread_weighs_by_the_distance_between_samples)
+TEST(spread_weighs_by_the_distance_between_samples)
 {
 	begin();
 	put(1, 16, 1, 1, 11);
@@ -193,10 +191,9 @@ START_TEST(spread_weighs_by_the_distance_between_samples)
 			  512 + 64 + 1);
 	finish();
 }
-END_TEST
 
 /* The stack arrives when the peak of its block or a later one is over. */
-START_TEST(spread_knows_the_block_that_made_the_peak)
+TEST(spread_knows_the_block_that_made_the_peak)
 {
 	struct heap_values peak;
 	bool live;
@@ -227,17 +224,4 @@ START_TEST(spread_knows_the_block_that_made_the_peak)
 		&g_exact, heap_get_site(&g_exact, heap_site(&g_exact, 1, 13)));
 	ck_assert_uint_eq(peak.inuse_bytes, 0);
 	finish();
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("heap_spread");
-	TCase *tcase = suite_case(suite, "heap_spread");
-
-	tcase_add_loop_test(tcase, spread_keeps_all_sums, 0, 64);
-	tcase_add_test(tcase, spread_gives_each_stack_its_share);
-	tcase_add_test(tcase, spread_weighs_by_the_distance_between_samples);
-	tcase_add_test(tcase, spread_knows_the_block_that_made_the_peak);
-	return suite_run(suite);
 }

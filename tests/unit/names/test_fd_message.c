@@ -30,7 +30,9 @@ static bool is_same_file(int a, int b)
 	       left.st_dev == right.st_dev && left.st_ino == right.st_ino;
 }
 
-START_TEST(fd_message_brings_its_descriptors)
+FIXTURE(set_up, tear_down);
+
+TEST(fd_message_brings_its_descriptors)
 {
 	int fds[FD_MESSAGE_MAX];
 	unsigned int count = 7;
@@ -56,9 +58,8 @@ START_TEST(fd_message_brings_its_descriptors)
 	ck_assert_str_eq(text, "plain");
 	ck_assert_uint_eq(count, 0);
 }
-END_TEST
 
-START_TEST(fd_message_that_is_cut_leaves_no_descriptors)
+TEST(fd_message_that_is_cut_leaves_no_descriptors)
 {
 	int fds[FD_MESSAGE_MAX], pipe_fd[2];
 	unsigned int count = 7;
@@ -80,9 +81,8 @@ START_TEST(fd_message_that_is_cut_leaves_no_descriptors)
 	ck_assert_int_eq(read(pipe_fd[0], &byte, 1), 0);
 	close(pipe_fd[0]);
 }
-END_TEST
 
-START_TEST(fd_message_to_nobody_is_an_error)
+TEST(fd_message_to_nobody_is_an_error)
 {
 	int fds[FD_MESSAGE_MAX];
 	unsigned int count;
@@ -95,17 +95,4 @@ START_TEST(fd_message_to_nobody_is_an_error)
 	ck_assert_int_eq(fd_message_receive(g_pair[0], text, sizeof(text), fds,
 					    &count, MSG_WAITALL),
 			 -EPIPE);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("fd_message");
-	TCase *tcase = suite_case(suite, "fd_message");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, fd_message_brings_its_descriptors);
-	tcase_add_test(tcase, fd_message_that_is_cut_leaves_no_descriptors);
-	tcase_add_test(tcase, fd_message_to_nobody_is_an_error);
-	return suite_run(suite);
 }

@@ -19,16 +19,15 @@ static struct filter filter_of(const char *const *only, size_t only_count,
 	return (struct filter){ only, only_count, except, except_count };
 }
 
-START_TEST(filter_none_excludes_nothing)
+TEST(filter_none_excludes_nothing)
 {
 	struct filter filter = filter_of(NULL, 0, NULL, 0);
 
 	ck_assert(!filter_is_active(&filter));
 	ck_assert(!filter_excludes(&filter, "f", "/bin/x"));
 }
-END_TEST
 
-START_TEST(filter_only_leaves_out_the_rest)
+TEST(filter_only_leaves_out_the_rest)
 {
 	static const char *const only[] = { "lua_*", "@libz.so*" };
 	struct filter filter = filter_of(only, 2, NULL, 0);
@@ -38,9 +37,8 @@ START_TEST(filter_only_leaves_out_the_rest)
 	ck_assert(!filter_excludes(&filter, "inflate", "/usr/lib/libz.so.1"));
 	ck_assert(filter_excludes(&filter, "main", "/bin/lua"));
 }
-END_TEST
 
-START_TEST(filter_except_wins_over_only)
+TEST(filter_except_wins_over_only)
 {
 	static const char *const only[] = { "lua_*" };
 	static const char *const except[] = { "lua_next", "@/opt/*" };
@@ -50,9 +48,8 @@ START_TEST(filter_except_wins_over_only)
 	ck_assert(filter_excludes(&filter, "lua_call", "/opt/x/lua"));
 	ck_assert(!filter_excludes(&filter, "lua_call", "/bin/lua"));
 }
-END_TEST
 
-START_TEST(filter_name_without_parameters_matches_cpp)
+TEST(filter_name_without_parameters_matches_cpp)
 {
 	static const char *const except[] = { "ns::f", "g(int)" };
 	struct filter filter = filter_of(NULL, 0, except, 2);
@@ -62,7 +59,6 @@ START_TEST(filter_name_without_parameters_matches_cpp)
 	ck_assert(!filter_excludes(&filter, "g(long)", "/x"));
 	ck_assert(!filter_excludes(&filter, "ns::f2(int)", "/x"));
 }
-END_TEST
 
 struct expected {
 	const struct filter *filter;
@@ -94,7 +90,7 @@ static int check_function(void *context, uint64_t address, const char *name,
 	return 0;
 }
 
-START_TEST(filter_publish_writes_what_the_shim_finds)
+TEST(filter_publish_writes_what_the_shim_finds)
 {
 	static const char *const except[] = { "str*", "@libc.so*" };
 	struct filter filter = filter_of(NULL, 0, except, 2);
@@ -122,9 +118,8 @@ START_TEST(filter_publish_writes_what_the_shim_finds)
 	symbol_cache_put(&cache);
 	munmap(page, ARENA_SLOTS);
 }
-END_TEST
 
-START_TEST(filter_publish_never_fills_more_than_a_quarter)
+TEST(filter_publish_never_fills_more_than_a_quarter)
 {
 	static const char *const except[] = { "*" };
 	struct filter filter = filter_of(NULL, 0, except, 1);
@@ -148,9 +143,8 @@ START_TEST(filter_publish_never_fills_more_than_a_quarter)
 	symbol_cache_put(&cache);
 	munmap(page, ARENA_SLOTS);
 }
-END_TEST
 
-START_TEST(filter_table_changes_while_it_is_read)
+TEST(filter_table_changes_while_it_is_read)
 {
 	struct page_shm *page = mmap(NULL, ARENA_SLOTS, PROT_READ | PROT_WRITE,
 				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -189,9 +183,8 @@ START_TEST(filter_table_changes_while_it_is_read)
 	filter_table_free(table);
 	munmap(page, ARENA_SLOTS);
 }
-END_TEST
 
-START_TEST(filter_matches_name_patterns_that_have_none)
+TEST(filter_matches_name_patterns_that_have_none)
 {
 	static const char *const only[] = { "a*", "@lib*" };
 	static const char *const except[] = { "ab", "event" };
@@ -227,21 +220,4 @@ START_TEST(filter_matches_name_patterns_that_have_none)
 	ck_assert_ptr_null(matches);
 	filter_matches_function(matches, "ab", "/bin/program");
 	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("filter");
-	TCase *tcase = suite_case(suite, "filter");
-
-	tcase_add_test(tcase, filter_table_changes_while_it_is_read);
-	tcase_add_test(tcase, filter_none_excludes_nothing);
-	tcase_add_test(tcase, filter_only_leaves_out_the_rest);
-	tcase_add_test(tcase, filter_except_wins_over_only);
-	tcase_add_test(tcase, filter_name_without_parameters_matches_cpp);
-	tcase_add_test(tcase, filter_matches_name_patterns_that_have_none);
-	tcase_add_test(tcase, filter_publish_writes_what_the_shim_finds);
-	tcase_add_test(tcase, filter_publish_never_fills_more_than_a_quarter);
-	return suite_run(suite);
 }

@@ -60,7 +60,11 @@ static void check(uint64_t address, const char *name)
 
 /* --- perf maps ------------------------------------------------------------ */
 
-START_TEST(jit_map_text_is_start_size_and_name)
+SUITE(scratch_enter, scratch_leave);
+
+FIXTURE(setup, teardown);
+
+TEST(jit_map_text_is_start_size_and_name)
 {
 	read_text("7f00 10 JS:*spin /a b.js:2:14\n"
 		  "0x00007f20 0x8 int J.fib(int)\n"
@@ -75,18 +79,16 @@ START_TEST(jit_map_text_is_start_size_and_name)
 	check(0x30, "one");
 	check(0x31, NULL);
 }
-END_TEST
 
-START_TEST(jit_map_of_nothing_knows_nothing)
+TEST(jit_map_of_nothing_knows_nothing)
 {
 	check(0, NULL);
 	read_text("");
 	check(0, NULL);
 	check(UINT64_MAX, NULL);
 }
-END_TEST
 
-START_TEST(jit_map_later_ranges_win)
+TEST(jit_map_later_ranges_win)
 {
 	read_text("100 100 old\n"
 		  "140 20 inner\n"
@@ -100,9 +102,8 @@ START_TEST(jit_map_later_ranges_win)
 	check(0x210, "all");
 	check(0x480, NULL);
 }
-END_TEST
 
-START_TEST(jit_map_overlaps_are_as_by_painting)
+TEST(jit_map_overlaps_are_as_by_painting)
 {
 	static char text[1 << 16];
 	static int painted[300];
@@ -126,9 +127,8 @@ START_TEST(jit_map_overlaps_are_as_by_painting)
 		check((uint64_t)k, painted[k] < 0 ? NULL : name);
 	}
 }
-END_TEST
 
-START_TEST(jit_map_bad_lines_are_left_out)
+TEST(jit_map_bad_lines_are_left_out)
 {
 	read_text("\n"
 		  "hello\n"
@@ -148,9 +148,8 @@ START_TEST(jit_map_bad_lines_are_left_out)
 	check(UINT64_MAX, NULL);
 	check(0x20, "good");
 }
-END_TEST
 
-START_TEST(jit_map_long_lines_are_cut)
+TEST(jit_map_long_lines_are_cut)
 {
 	static char text[300000];
 	const char *found;
@@ -165,7 +164,6 @@ START_TEST(jit_map_long_lines_are_cut)
 	ck_assert_uint_le(strlen(found), 4096);
 	check(0x20, "next");
 }
-END_TEST
 
 static void write_at(int fd, const char *text, off_t offset)
 {
@@ -173,7 +171,7 @@ static void write_at(int fd, const char *text, off_t offset)
 			 (ssize_t)strlen(text));
 }
 
-START_TEST(jit_map_holes_are_not_read)
+TEST(jit_map_holes_are_not_read)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
 
@@ -188,9 +186,8 @@ START_TEST(jit_map_holes_are_not_read)
 	ck_assert(!jit_map_is_cut(g_map));
 	close(fd);
 }
-END_TEST
 
-START_TEST(jit_map_of_a_long_file_is_its_begin)
+TEST(jit_map_of_a_long_file_is_its_begin)
 {
 	static char lines[1 << 20];
 	int fd = memfd_create("test", MFD_CLOEXEC);
@@ -209,9 +206,8 @@ START_TEST(jit_map_of_a_long_file_is_its_begin)
 	ck_assert(jit_map_is_cut(g_map));
 	close(fd);
 }
-END_TEST
 
-START_TEST(jit_map_of_a_million_nested_ranges_is_settled)
+TEST(jit_map_of_a_million_nested_ranges_is_settled)
 {
 	int fd = memfd_create("test", MFD_CLOEXEC);
 	FILE *file = fdopen(fd, "w");
@@ -226,7 +222,6 @@ START_TEST(jit_map_of_a_million_nested_ranges_is_settled)
 	ck_assert_uint_le(jit_map_bytes(g_map), 200u << 20);
 	fclose(file);
 }
-END_TEST
 
 /* --- jitdump -------------------------------------------------------------- */
 
@@ -338,7 +333,7 @@ static const uint32_t g_dump[] = {
 	0x00726162,
 };
 
-START_TEST(jit_map_dump_has_loads_and_moves)
+TEST(jit_map_dump_has_loads_and_moves)
 {
 	int fd = file_of(g_dump, sizeof(g_dump));
 
@@ -354,9 +349,8 @@ START_TEST(jit_map_dump_has_loads_and_moves)
 	check(0x7000, NULL);
 	close(fd);
 }
-END_TEST
 
-START_TEST(jit_map_dump_that_is_cut_or_lies_is_survived)
+TEST(jit_map_dump_that_is_cut_or_lies_is_survived, EACH(0, 2))
 {
 	uint32_t lying[ARRAY_SIZE(g_dump)];
 	int fd;
@@ -377,7 +371,6 @@ START_TEST(jit_map_dump_that_is_cut_or_lies_is_survived)
 		close(fd);
 	}
 }
-END_TEST
 
 /* --- files ---------------------------------------------------------------- */
 
@@ -407,7 +400,9 @@ static const char *find(uint64_t address)
 	return jit_files_find(g_files, -1, g_root, address);
 }
 
-START_TEST(jit_files_map_is_read_as_it_grows)
+FIXTURE(setup_files, teardown_files);
+
+TEST(jit_files_map_is_read_as_it_grows)
 {
 	ck_assert_ptr_null(find(0x10));
 	scratch_run("echo '10 10 one' >root/tmp/perf-77.map");
@@ -418,9 +413,8 @@ START_TEST(jit_files_map_is_read_as_it_grows)
 	scratch_run("rm root/tmp/perf-77.map");
 	ck_assert_pstr_eq(find(0x10), "one");
 }
-END_TEST
 
-START_TEST(jit_files_of_others_and_what_is_no_file_are_not_read)
+TEST(jit_files_of_others_and_what_is_no_file_are_not_read, EACH(0, 5))
 {
 	static const char *const made[] = {
 		"mkfifo root/tmp/perf-77.map", /* opening would block */
@@ -438,9 +432,8 @@ START_TEST(jit_files_of_others_and_what_is_no_file_are_not_read)
 	scratch_run("%s", made[_i]);
 	ck_assert_ptr_null(find(0x10));
 }
-END_TEST
 
-START_TEST(jit_files_dump_is_known_by_its_name)
+TEST(jit_files_dump_is_known_by_its_name)
 {
 	int fd;
 
@@ -454,44 +447,4 @@ START_TEST(jit_files_dump_is_known_by_its_name)
 	jit_files_set_dump(g_files, fd);
 	close(fd);
 	ck_assert_pstr_eq(find(0x2004), "foo");
-}
-END_TEST
-
-static Suite *make_suite(void)
-{
-	Suite *suite = suite_create("jit_map");
-	TCase *map = suite_case(suite, "map");
-	TCase *files = suite_case(suite, "files");
-
-	tcase_add_checked_fixture(map, setup, teardown);
-	tcase_add_test(map, jit_map_text_is_start_size_and_name);
-	tcase_add_test(map, jit_map_of_nothing_knows_nothing);
-	tcase_add_test(map, jit_map_later_ranges_win);
-	tcase_add_test(map, jit_map_overlaps_are_as_by_painting);
-	tcase_add_test(map, jit_map_bad_lines_are_left_out);
-	tcase_add_test(map, jit_map_long_lines_are_cut);
-	tcase_add_test(map, jit_map_holes_are_not_read);
-	tcase_add_test(map, jit_map_of_a_long_file_is_its_begin);
-	tcase_add_test(map, jit_map_of_a_million_nested_ranges_is_settled);
-	tcase_add_test(map, jit_map_dump_has_loads_and_moves);
-	tcase_add_loop_test(map, jit_map_dump_that_is_cut_or_lies_is_survived,
-			    0, 2);
-
-	tcase_add_checked_fixture(files, setup_files, teardown_files);
-	tcase_add_test(files, jit_files_map_is_read_as_it_grows);
-	tcase_add_loop_test(
-		files, jit_files_of_others_and_what_is_no_file_are_not_read, 0,
-		5);
-	tcase_add_test(files, jit_files_dump_is_known_by_its_name);
-	return suite;
-}
-
-int main(void)
-{
-	int failed;
-
-	scratch_enter();
-	failed = suite_run(make_suite());
-	scratch_leave();
-	return failed;
 }

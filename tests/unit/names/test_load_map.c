@@ -25,7 +25,7 @@ static void add(uint64_t start)
 }
 
 /* The new file must not cover times before the unnoted unload. */
-START_TEST(load_map_notes_a_gap_where_it_has_no_room)
+TEST(load_map_notes_a_gap_where_it_has_no_room)
 {
 	for (uint64_t i = 0; i < LOAD_MAP_PLACES_MAX; i++)
 		add(i * FILE_BYTES);
@@ -36,14 +36,4 @@ START_TEST(load_map_notes_a_gap_where_it_has_no_room)
 	ck_assert_ptr_nonnull(load_map_find(&g_map, 0, 2));
 	ck_assert_ptr_null(load_map_find(&g_map, 0, 1));
 	load_map_release(&g_map);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("load_map");
-	TCase *tcase = suite_case(suite, "load_map");
-
-	tcase_add_test(tcase, load_map_notes_a_gap_where_it_has_no_room);
-	return suite_run(suite);
 }

@@ -53,7 +53,9 @@ static void unload(int32_t pid, uint32_t generation, uint64_t start)
 		       ""));
 }
 
-START_TEST(map_log_entries_are_read_in_order)
+FIXTURE(setup, teardown);
+
+TEST(map_log_entries_are_read_in_order)
 {
 	struct map_event event;
 
@@ -76,9 +78,8 @@ START_TEST(map_log_entries_are_read_in_order)
 	ck_assert_str_eq(event.build_id, "");
 	ck_assert(!map_log_event(g_log, 2, &event));
 }
-END_TEST
 
-START_TEST(map_log_next_gives_those_of_one_process)
+TEST(map_log_next_gives_those_of_one_process)
 {
 	struct map_event event;
 	size_t next = 0;
@@ -94,9 +95,8 @@ START_TEST(map_log_next_gives_those_of_one_process)
 	ck_assert(!map_log_next(g_log, 7, &next, &event));
 	ck_assert_uint_eq(next, 3);
 }
-END_TEST
 
-START_TEST(map_log_wraps_around)
+TEST(map_log_wraps_around)
 {
 	struct map_event event;
 	size_t count = 3 * MAP_ENTRIES + 5;
@@ -113,9 +113,8 @@ START_TEST(map_log_wraps_around)
 	}
 	ck_assert_uint_eq(map_log_lost(g_log), 0);
 }
-END_TEST
 
-START_TEST(map_log_full_counts_what_the_program_could_not_tell)
+TEST(map_log_full_counts_what_the_program_could_not_tell)
 {
 	struct map_entry_shm entry = { .kind = MAP_LOAD, .start = 1, .end = 2 };
 
@@ -127,9 +126,8 @@ START_TEST(map_log_full_counts_what_the_program_could_not_tell)
 	ck_assert(told(g_page, entry, ""));
 	ck_assert_uint_eq(map_log_read(g_log), MAP_ENTRIES + 1);
 }
-END_TEST
 
-START_TEST(map_log_is_bounded)
+TEST(map_log_is_bounded)
 {
 	for (size_t i = 0; i < MAP_LOG_EVENTS_MAX + 10; i++) {
 		load(7, 0, 0x1000);
@@ -139,10 +137,9 @@ START_TEST(map_log_is_bounded)
 	ck_assert_uint_eq(map_log_read(g_log), MAP_LOG_EVENTS_MAX);
 	ck_assert_uint_eq(map_log_lost(g_log), 10);
 }
-END_TEST
 
 /* Later entries are read at once, and its entry is reused after a while. */
-START_TEST(map_log_unfinished_entry_holds_nothing_up)
+TEST(map_log_unfinished_entry_holds_nothing_up)
 {
 	struct map_event event;
 	struct map_entry_shm *entry;
@@ -164,9 +161,8 @@ START_TEST(map_log_unfinished_entry_holds_nothing_up)
 	ck_assert_uint_eq(g_page->map_tail, 3);
 	ck_assert_uint_eq(map_log_lost(g_log), 0);
 }
-END_TEST
 
-START_TEST(map_log_dead_writers_entries_are_given_up)
+TEST(map_log_dead_writers_entries_are_given_up)
 {
 	uint64_t n = 0;
 
@@ -182,9 +178,8 @@ START_TEST(map_log_dead_writers_entries_are_given_up)
 	load(7, 0, 0x1000);
 	ck_assert_uint_eq(map_log_read(g_log), 2);
 }
-END_TEST
 
-START_TEST(map_log_closed_log_reads_the_rest_and_no_more)
+TEST(map_log_closed_log_reads_the_rest_and_no_more)
 {
 	struct map_log *other = map_log_get(g_log);
 	uint64_t n = 0;
@@ -197,9 +192,8 @@ START_TEST(map_log_closed_log_reads_the_rest_and_no_more)
 	ck_assert_uint_eq(map_log_lost(g_log), 1);
 	map_log_put(&other);
 }
-END_TEST
 
-START_TEST(map_log_nonsense_is_left_out)
+TEST(map_log_nonsense_is_left_out)
 {
 	const struct map_entry_shm bad[] = {
 		{ .kind = 0, .start = 1, .end = 2 },
@@ -227,7 +221,6 @@ START_TEST(map_log_nonsense_is_left_out)
 	ck_assert_uint_eq(map_log_read(g_log), 0);
 	ck_assert_uint_eq(map_log_lost(g_log), ARRAY_SIZE(bad));
 }
-END_TEST
 
 /* --- names ---------------------------------------------------------------- */
 
@@ -282,7 +275,7 @@ static void check_names(const char *build_id, uint8_t id)
 }
 
 /* At each position of the log, including a wrap inside the names. */
-START_TEST(map_log_names_are_kept_by_build_id)
+TEST(map_log_names_are_kept_by_build_id, EACH(MAP_ENTRIES - 9, MAP_ENTRIES + 1))
 {
 	struct map_names told;
 	uint64_t n;
@@ -300,9 +293,8 @@ START_TEST(map_log_names_are_kept_by_build_id)
 	ck_assert_uint_eq(g_page->map_tail, g_page->map_head);
 	ck_assert_uint_eq(map_log_lost(g_log), 0);
 }
-END_TEST
 
-START_TEST(map_log_names_are_read_once_they_are_whole)
+TEST(map_log_names_are_read_once_they_are_whole)
 {
 	struct map_entry_shm *entry;
 	struct map_names told;
@@ -320,9 +312,8 @@ START_TEST(map_log_names_are_read_once_they_are_whole)
 	ck_assert_uint_eq(g_page->map_tail, g_page->map_head);
 	ck_assert_uint_eq(map_log_lost(g_log), 0);
 }
-END_TEST
 
-START_TEST(map_log_names_that_were_not_copied_are_of_nobody)
+TEST(map_log_names_that_were_not_copied_are_of_nobody)
 {
 	struct map_entry_shm *entry;
 	struct map_names told;
@@ -336,9 +327,8 @@ START_TEST(map_log_names_that_were_not_copied_are_of_nobody)
 	ck_assert_uint_eq(g_page->map_tail, g_page->map_head);
 	ck_assert_uint_eq(map_log_lost(g_log), 0);
 }
-END_TEST
 
-START_TEST(map_log_names_are_bounded)
+TEST(map_log_names_are_bounded)
 {
 	struct map_names told;
 	struct map_entry_shm *entry;
@@ -360,9 +350,8 @@ START_TEST(map_log_names_are_bounded)
 	ck_assert(!map_log_names(g_log, build_id, &told));
 	ck_assert_uint_eq(map_log_lost(g_log), 0);
 }
-END_TEST
 
-START_TEST(map_log_path_without_an_end_is_unknown)
+TEST(map_log_path_without_an_end_is_unknown)
 {
 	struct map_event event;
 	struct map_entry_shm *entry;
@@ -384,9 +373,8 @@ START_TEST(map_log_path_without_an_end_is_unknown)
 		ck_assert_str_eq(event.path, "");
 	}
 }
-END_TEST
 
-START_TEST(map_log_impossible_head_ends_it)
+TEST(map_log_impossible_head_ends_it)
 {
 	load(7, 0, 0x1000);
 	map_log_read(g_log);
@@ -397,9 +385,8 @@ START_TEST(map_log_impossible_head_ends_it)
 	ck_assert_uint_eq(map_log_read(g_log), 1);
 	ck_assert_uint_eq(map_log_lost(g_log), 1);
 }
-END_TEST
 
-START_TEST(map_log_unloaded_is_between_two_generations)
+TEST(map_log_unloaded_is_between_two_generations)
 {
 	struct address_range ranges[4];
 
@@ -417,9 +404,8 @@ START_TEST(map_log_unloaded_is_between_two_generations)
 	ck_assert_uint_eq(map_log_unloaded(g_log, 8, 0, 1, ranges, 4), 1);
 	ck_assert_uint_eq(ranges[0].start, 0x9000);
 }
-END_TEST
 
-START_TEST(map_log_unloaded_says_when_it_does_not_know)
+TEST(map_log_unloaded_says_when_it_does_not_know)
 {
 	struct address_range range;
 
@@ -434,7 +420,6 @@ START_TEST(map_log_unloaded_says_when_it_does_not_know)
 	ck_assert_uint_eq(map_log_unloaded(g_log, 7, 0, UINT32_MAX, &range, 1),
 			  SIZE_MAX);
 }
-END_TEST
 
 #define RACE_ENTRIES 30000
 
@@ -451,7 +436,7 @@ static void *write_many(void *unused)
 }
 
 /* Meant for ThreadSanitizer as well. */
-START_TEST(map_log_read_while_it_is_written_is_whole)
+TEST(map_log_read_while_it_is_written_is_whole)
 {
 	struct map_event event;
 	pthread_t writer;
@@ -465,39 +450,4 @@ START_TEST(map_log_read_while_it_is_written_is_whole)
 		ck_assert_uint_eq(event.generation, i + 1);
 		ck_assert_uint_eq(event.end, i + 2);
 	}
-}
-END_TEST
-
-static Suite *make_suite(void)
-{
-	Suite *suite = suite_create("map_log");
-	TCase *all = suite_case(suite, "all");
-
-	tcase_add_checked_fixture(all, setup, teardown);
-	tcase_add_loop_test(all, map_log_names_are_kept_by_build_id,
-			    MAP_ENTRIES - 9, MAP_ENTRIES + 1);
-	tcase_add_test(all, map_log_names_are_read_once_they_are_whole);
-	tcase_add_test(all, map_log_names_that_were_not_copied_are_of_nobody);
-	tcase_add_test(all, map_log_names_are_bounded);
-	tcase_add_test(all, map_log_entries_are_read_in_order);
-	tcase_add_test(all, map_log_next_gives_those_of_one_process);
-	tcase_add_test(all, map_log_wraps_around);
-	tcase_add_test(all,
-		       map_log_full_counts_what_the_program_could_not_tell);
-	tcase_add_test(all, map_log_is_bounded);
-	tcase_add_test(all, map_log_unfinished_entry_holds_nothing_up);
-	tcase_add_test(all, map_log_dead_writers_entries_are_given_up);
-	tcase_add_test(all, map_log_closed_log_reads_the_rest_and_no_more);
-	tcase_add_test(all, map_log_nonsense_is_left_out);
-	tcase_add_test(all, map_log_path_without_an_end_is_unknown);
-	tcase_add_test(all, map_log_impossible_head_ends_it);
-	tcase_add_test(all, map_log_unloaded_is_between_two_generations);
-	tcase_add_test(all, map_log_unloaded_says_when_it_does_not_know);
-	tcase_add_test(all, map_log_read_while_it_is_written_is_whole);
-	return suite;
-}
-
-int main(void)
-{
-	return suite_run(make_suite());
 }

@@ -71,7 +71,11 @@ static struct symbol_file *image_of(const struct extent *at)
 	return file;
 }
 
-START_TEST(memory_image_has_names_build_id_and_bounds)
+SUITE(scratch_enter, scratch_leave);
+
+FIXTURE(setup, teardown);
+
+TEST(memory_image_has_names_build_id_and_bounds, EACH(0, 3))
 {
 	static const char *const flags[] = { "-Wl,--hash-style=gnu",
 					     "-Wl,--hash-style=sysv",
@@ -98,7 +102,6 @@ START_TEST(memory_image_has_names_build_id_and_bounds)
 	symbol_file_put(&file);
 	dlclose(handle);
 }
-END_TEST
 
 static struct map_names names_of(void *handle, const struct extent *at)
 {
@@ -121,7 +124,7 @@ static struct map_names names_of(void *handle, const struct extent *at)
 	return names;
 }
 
-START_TEST(memory_image_of_names_has_these_and_build_id)
+TEST(memory_image_of_names_has_these_and_build_id)
 {
 	static const char build_id[] = "00ff1c0b";
 	struct symbol_file *file;
@@ -145,9 +148,8 @@ START_TEST(memory_image_of_names_has_these_and_build_id)
 	symbol_file_put(&file);
 	dlclose(handle);
 }
-END_TEST
 
-START_TEST(memory_image_of_names_that_lie_is_survived)
+TEST(memory_image_of_names_that_lie_is_survived, EACH(0, 3))
 {
 	static uint8_t bytes[1000];
 	struct symbol_file *file;
@@ -171,9 +173,8 @@ START_TEST(memory_image_of_names_that_lie_is_survived)
 		symbol_file_put(&file);
 	}
 }
-END_TEST
 
-START_TEST(memory_image_of_what_is_no_module_is_refused)
+TEST(memory_image_of_what_is_no_module_is_refused)
 {
 	static uint8_t zeros[4096];
 	uint64_t at = (uint64_t)(uintptr_t)zeros;
@@ -195,9 +196,8 @@ START_TEST(memory_image_of_what_is_no_module_is_refused)
 					   getuid(), -1, at, at + 4096, at),
 			 0);
 }
-END_TEST
 
-START_TEST(memory_image_that_lies_is_survived)
+TEST(memory_image_that_lies_is_survived)
 {
 	static const uint64_t worst[] = { UINT64_MAX, 1ull << 63, 0x10000, 0 };
 	struct symbol_file *file;
@@ -231,31 +231,4 @@ START_TEST(memory_image_that_lies_is_survived)
 	}
 	munmap(copy, bytes);
 	dlclose(handle);
-}
-END_TEST
-
-static Suite *make_suite(void)
-{
-	Suite *suite = suite_create("memory_image");
-	TCase *all = suite_case(suite, "all");
-
-	tcase_add_checked_fixture(all, setup, teardown);
-	tcase_add_loop_test(all, memory_image_has_names_build_id_and_bounds, 0,
-			    3);
-	tcase_add_test(all, memory_image_of_names_has_these_and_build_id);
-	tcase_add_loop_test(all, memory_image_of_names_that_lie_is_survived, 0,
-			    3);
-	tcase_add_test(all, memory_image_of_what_is_no_module_is_refused);
-	tcase_add_test(all, memory_image_that_lies_is_survived);
-	return suite;
-}
-
-int main(void)
-{
-	int failed;
-
-	scratch_enter();
-	failed = suite_run(make_suite());
-	scratch_leave();
-	return failed;
 }

@@ -209,7 +209,9 @@ static void expect_text(struct modules *modules, uint64_t address,
 
 /* --- the map -------------------------------------------------------------- */
 
-START_TEST(maps_parse_takes_a_line_apart)
+FIXTURE(setup, teardown);
+
+TEST(maps_parse_takes_a_line_apart)
 {
 	char text[] = "7f00-8000 r-xp 00001000 fe:0a 4711     /a b\\012c\n";
 	char bare[] = "ffffffffff600000-ffffffffff601000 --xp 0 00:00 0\n";
@@ -227,9 +229,8 @@ START_TEST(maps_parse_takes_a_line_apart)
 	ck_assert(maps_parse(bare, &line));
 	ck_assert_str_eq(line.path, "");
 }
-END_TEST
 
-START_TEST(maps_parse_nonsense_is_refused)
+TEST(maps_parse_nonsense_is_refused)
 {
 	static const char *const bad[] = {
 		"",
@@ -254,11 +255,10 @@ START_TEST(maps_parse_nonsense_is_refused)
 		free(line);
 	}
 }
-END_TEST
 
 /* --- programs ------------------------------------------------------------- */
 
-START_TEST(modules_pie_names_its_functions)
+TEST(modules_pie_names_its_functions)
 {
 	struct program program = start("./pie", NULL);
 	uint64_t quiet = heard(&program, "quiet");
@@ -272,10 +272,9 @@ START_TEST(modules_pie_names_its_functions)
 	stop(&program);
 	modules_put(&modules);
 }
-END_TEST
 
 /* The program took the address of lib_work's PLT entry. */
-START_TEST(modules_non_pie_names_its_plt_entries)
+TEST(modules_non_pie_names_its_plt_entries)
 {
 	struct program program = start("./nopie", NULL);
 	uint64_t quiet = heard(&program, "quiet");
@@ -290,9 +289,8 @@ START_TEST(modules_non_pie_names_its_plt_entries)
 	stop(&program);
 	modules_put(&modules);
 }
-END_TEST
 
-START_TEST(modules_stripped_program_gives_offsets)
+TEST(modules_stripped_program_gives_offsets)
 {
 	struct program whole = start("./pie", NULL);
 	struct program program = start("./stripped", NULL);
@@ -317,9 +315,8 @@ START_TEST(modules_stripped_program_gives_offsets)
 	modules_put(&modules);
 	modules_put(&other);
 }
-END_TEST
 
-START_TEST(modules_unknown_address_is_a_number)
+TEST(modules_unknown_address_is_a_number)
 {
 	struct modules *modules = modules_of(getpid());
 	struct symbol symbol;
@@ -331,9 +328,8 @@ START_TEST(modules_unknown_address_is_a_number)
 	ck_assert(!symbol.found);
 	modules_put(&modules);
 }
-END_TEST
 
-START_TEST(modules_vdso_has_a_name)
+TEST(modules_vdso_has_a_name)
 {
 	struct program program = start("./pie", NULL);
 	struct modules *modules;
@@ -349,9 +345,8 @@ START_TEST(modules_vdso_has_a_name)
 	stop(&program);
 	modules_put(&modules);
 }
-END_TEST
 
-START_TEST(modules_dlopened_library_is_found_and_remembered)
+TEST(modules_dlopened_library_is_found_and_remembered)
 {
 	struct program program = start("./pie", "d");
 	struct modules *modules;
@@ -371,9 +366,8 @@ START_TEST(modules_dlopened_library_is_found_and_remembered)
 	expect(modules, plug, "plug", "plugin.so");
 	modules_put(&modules);
 }
-END_TEST
 
-START_TEST(modules_dead_process_and_deleted_files_keep_names)
+TEST(modules_dead_process_and_deleted_files_keep_names)
 {
 	struct program program;
 	struct modules *modules;
@@ -388,9 +382,8 @@ START_TEST(modules_dead_process_and_deleted_files_keep_names)
 	expect(modules, quiet, "quiet", "brief");
 	modules_put(&modules);
 }
-END_TEST
 
-START_TEST(modules_fork_has_its_parents_map)
+TEST(modules_fork_has_its_parents_map)
 {
 	struct program program = start("./pie", "f");
 	uint64_t quiet = heard(&program, "quiet");
@@ -423,9 +416,8 @@ START_TEST(modules_fork_has_its_parents_map)
 	modules_put(&child);
 	modules_put(&parent);
 }
-END_TEST
 
-START_TEST(modules_after_exec_the_old_names_stay)
+TEST(modules_after_exec_the_old_names_stay)
 {
 	struct program program = start("./pie", "e");
 	uint64_t quiet = heard(&program, "quiet");
@@ -441,9 +433,8 @@ START_TEST(modules_after_exec_the_old_names_stay)
 	stop(&program);
 	modules_put(&modules);
 }
-END_TEST
 
-START_TEST(modules_of_no_process_fail)
+TEST(modules_of_no_process_fail)
 {
 	struct modules *modules = NULL;
 
@@ -451,7 +442,6 @@ START_TEST(modules_of_no_process_fail)
 			 -ENOENT);
 	ck_assert_ptr_null(modules);
 }
-END_TEST
 
 /* --- which file ----------------------------------------------------------- */
 
@@ -488,14 +478,13 @@ static void make_live(void)
 		    g_scratch);
 }
 
-START_TEST(modules_replaced_files_keep_their_names)
+TEST(modules_replaced_files_keep_their_names)
 {
 	make_live();
 	check_replaced(!geteuid());
 }
-END_TEST
 
-START_TEST(modules_replaced_files_without_privileges)
+TEST(modules_replaced_files_without_privileges)
 {
 	if (geteuid())
 		return; /* the privileged case ran like this one */
@@ -503,7 +492,6 @@ START_TEST(modules_replaced_files_without_privileges)
 	become_nobody();
 	check_replaced(false);
 }
-END_TEST
 
 static void map_file(uint64_t at, const char *path, size_t bytes)
 {
@@ -517,7 +505,7 @@ static void map_file(uint64_t at, const char *path, size_t bytes)
 }
 
 /* The file is outside of the program's root, and not its executable. */
-START_TEST(modules_file_outside_of_the_root_is_found)
+TEST(modules_file_outside_of_the_root_is_found)
 {
 	const uint64_t at = 0x10000000;
 	struct modules *modules;
@@ -545,10 +533,9 @@ START_TEST(modules_file_outside_of_the_root_is_found)
 	kill(pid, SIGKILL);
 	modules_put(&modules);
 }
-END_TEST
 
 /* The map has the chroot's paths as seen from outside. */
-START_TEST(modules_other_root_is_looked_into)
+TEST(modules_other_root_is_looked_into)
 {
 	struct program program;
 	struct modules *modules;
@@ -566,7 +553,6 @@ START_TEST(modules_other_root_is_looked_into)
 	stop(&program);
 	modules_put(&modules);
 }
-END_TEST
 
 /* --- history -------------------------------------------------------------- */
 
@@ -649,7 +635,7 @@ static void expect_in(struct modules *modules, uint64_t at, uint32_t generation,
 		ck_assert_uint_eq(symbol.offset, 0x1000);
 }
 
-START_TEST(modules_same_address_means_what_it_meant_then)
+TEST(modules_same_address_means_what_it_meant_then)
 {
 	struct modules *modules = told_modules();
 
@@ -664,9 +650,8 @@ START_TEST(modules_same_address_means_what_it_meant_then)
 	expect_in(modules, AT, 200, "");
 	told_release(&modules);
 }
-END_TEST
 
-START_TEST(modules_load_holds_since_the_unload_before)
+TEST(modules_load_holds_since_the_unload_before)
 {
 	struct modules *modules = told_modules();
 
@@ -681,9 +666,8 @@ START_TEST(modules_load_holds_since_the_unload_before)
 	expect_in(modules, AT, 2, "two");
 	told_release(&modules);
 }
-END_TEST
 
-START_TEST(modules_lost_entries_leave_no_name_behind)
+TEST(modules_lost_entries_leave_no_name_behind)
 {
 	struct modules *modules = told_modules();
 
@@ -700,10 +684,9 @@ START_TEST(modules_lost_entries_leave_no_name_behind)
 	expect_in(modules, AT, 3, "two");
 	told_release(&modules);
 }
-END_TEST
 
 /* A waiter may know a new generation before its entry was read. */
-START_TEST(modules_name_that_is_asked_for_early_ends_nothing)
+TEST(modules_name_that_is_asked_for_early_ends_nothing)
 {
 	struct modules *modules = told_modules();
 	struct symbol symbol;
@@ -715,9 +698,8 @@ START_TEST(modules_name_that_is_asked_for_early_ends_nothing)
 	expect_in(modules, AT, 1, "one");
 	told_release(&modules);
 }
-END_TEST
 
-START_TEST(modules_child_has_what_its_parent_had_when_it_forked)
+TEST(modules_child_has_what_its_parent_had_when_it_forked)
 {
 	struct modules *modules = told_modules(), *early, *late;
 
@@ -743,9 +725,8 @@ START_TEST(modules_child_has_what_its_parent_had_when_it_forked)
 	modules_put(&late);
 	told_release(&modules);
 }
-END_TEST
 
-START_TEST(modules_replaced_library_has_no_names)
+TEST(modules_replaced_library_has_no_names)
 {
 	struct modules *modules = told_modules();
 	struct symbol symbol;
@@ -765,9 +746,8 @@ START_TEST(modules_replaced_library_has_no_names)
 	ck_assert_str_eq(symbol.name, "file.so+0x1000");
 	told_release(&modules);
 }
-END_TEST
 
-START_TEST(modules_without_permission_go_by_the_log)
+TEST(modules_without_permission_go_by_the_log)
 {
 	struct program program;
 	struct modules *modules = NULL;
@@ -791,7 +771,6 @@ START_TEST(modules_without_permission_go_by_the_log)
 	ck_assert_int_eq(waitpid(program.pid, NULL, 0), program.pid);
 	fclose(program.out);
 }
-END_TEST
 
 static uint64_t reserve_place(void)
 {
@@ -803,7 +782,7 @@ static uint64_t reserve_place(void)
 }
 
 /* Privileged collectors read the mapped file itself. */
-START_TEST(modules_library_without_a_path_is_found_by_the_map)
+TEST(modules_library_without_a_path_is_found_by_the_map)
 {
 	struct modules *modules = told_modules();
 	uint64_t at = reserve_place();
@@ -813,9 +792,8 @@ START_TEST(modules_library_without_a_path_is_found_by_the_map)
 	expect_in(modules, at, 0, "one");
 	told_release(&modules);
 }
-END_TEST
 
-START_TEST(modules_map_tells_what_came_after_the_last_unload)
+TEST(modules_map_tells_what_came_after_the_last_unload)
 {
 	struct modules *modules = told_modules();
 	uint64_t at = reserve_place();
@@ -827,9 +805,8 @@ START_TEST(modules_map_tells_what_came_after_the_last_unload)
 	expect_in(modules, at, 1, "");
 	told_release(&modules);
 }
-END_TEST
 
-START_TEST(modules_map_is_not_believed_before_the_unload_is_told)
+TEST(modules_map_is_not_believed_before_the_unload_is_told)
 {
 	struct modules *modules = told_modules();
 	uint64_t at = reserve_place();
@@ -844,7 +821,6 @@ START_TEST(modules_map_is_not_believed_before_the_unload_is_told)
 	expect_in(modules, at, 1, "two");
 	told_release(&modules);
 }
-END_TEST
 
 /* --- all functions -------------------------------------------------------- */
 
@@ -866,7 +842,7 @@ static int find_function(void *context, uint64_t address, const char *name,
 	return 7;
 }
 
-START_TEST(modules_each_function_gives_entry_addresses)
+TEST(modules_each_function_gives_entry_addresses)
 {
 	struct program program = start("./pie", NULL);
 	uint64_t quiet = heard(&program, "quiet");
@@ -883,9 +859,8 @@ START_TEST(modules_each_function_gives_entry_addresses)
 	stop(&program);
 	modules_put(&modules);
 }
-END_TEST
 
-START_TEST(modules_instrumented_looks_at_every_file)
+TEST(modules_instrumented_looks_at_every_file)
 {
 	struct program program = start("./pie", NULL);
 	struct modules *modules;
@@ -906,7 +881,6 @@ START_TEST(modules_instrumented_looks_at_every_file)
 	stop(&program);
 	modules_put(&modules);
 }
-END_TEST
 
 static void have_a_long_map(void)
 {
@@ -922,7 +896,7 @@ static void have_a_long_map(void)
 }
 
 /* The end of the daemon must not wait for a hostile program's map. */
-START_TEST(modules_long_map_is_left_when_the_time_is_over)
+TEST(modules_long_map_is_left_when_the_time_is_over)
 {
 	struct modules *modules;
 
@@ -934,10 +908,9 @@ START_TEST(modules_long_map_is_left_when_the_time_is_over)
 	ck_assert_int_eq(modules_refresh(modules), 0);
 	modules_put(&modules);
 }
-END_TEST
 
 /* Reading the map at the hello would delay all other programs. */
-START_TEST(modules_long_map_is_read_later)
+TEST(modules_long_map_is_read_later)
 {
 	struct modules *modules = modules_of(getpid());
 
@@ -950,57 +923,12 @@ START_TEST(modules_long_map_is_read_later)
 	ck_assert(!modules_are_behind(modules));
 	modules_put(&modules);
 }
-END_TEST
 
-static Suite *make_suite(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("modules");
-	TCase *all = suite_case(suite, "all");
-
-	tcase_add_checked_fixture(all, setup, teardown);
-	tcase_add_test(all, maps_parse_takes_a_line_apart);
-	tcase_add_test(all, maps_parse_nonsense_is_refused);
-	tcase_add_test(all, modules_pie_names_its_functions);
-	tcase_add_test(all, modules_non_pie_names_its_plt_entries);
-	tcase_add_test(all, modules_stripped_program_gives_offsets);
-	tcase_add_test(all, modules_unknown_address_is_a_number);
-	tcase_add_test(all, modules_vdso_has_a_name);
-	tcase_add_test(all, modules_dlopened_library_is_found_and_remembered);
-	tcase_add_test(all, modules_dead_process_and_deleted_files_keep_names);
-	tcase_add_test(all, modules_fork_has_its_parents_map);
-	tcase_add_test(all, modules_after_exec_the_old_names_stay);
-	tcase_add_test(all, modules_of_no_process_fail);
-	tcase_add_test(all, modules_replaced_files_keep_their_names);
-	tcase_add_test(all, modules_replaced_files_without_privileges);
-	tcase_add_test(all, modules_file_outside_of_the_root_is_found);
-	tcase_add_test(all, modules_other_root_is_looked_into);
-	tcase_add_test(all, modules_same_address_means_what_it_meant_then);
-	tcase_add_test(all, modules_name_that_is_asked_for_early_ends_nothing);
-	tcase_add_test(all, modules_load_holds_since_the_unload_before);
-	tcase_add_test(all, modules_lost_entries_leave_no_name_behind);
-	tcase_add_test(all,
-		       modules_child_has_what_its_parent_had_when_it_forked);
-	tcase_add_test(all, modules_replaced_library_has_no_names);
-	tcase_add_test(all, modules_without_permission_go_by_the_log);
-	tcase_add_test(all, modules_library_without_a_path_is_found_by_the_map);
-	tcase_add_test(all, modules_map_tells_what_came_after_the_last_unload);
-	tcase_add_test(all,
-		       modules_map_is_not_believed_before_the_unload_is_told);
-	tcase_add_test(all, modules_each_function_gives_entry_addresses);
-	tcase_add_test(all, modules_instrumented_looks_at_every_file);
-	tcase_add_test(all, modules_long_map_is_read_later);
-	tcase_add_test(all, modules_long_map_is_left_when_the_time_is_over);
-	return suite;
-}
-
-int main(void)
-{
-	int failed;
-
 	log_init("test_modules", LOG_ERR);
 	scratch_enter();
 	compile_all();
-	failed = suite_run(make_suite());
-	scratch_leave();
-	return failed;
 }
+
+SUITE(begin_suite, scratch_leave);

@@ -162,7 +162,7 @@ static const char *const folded[][3] = {
 	{ "\xff\xc3\xa9\xc3", "?\xc3\xa9?", "\xff\xc3\xa9\xc3" },
 };
 
-START_TEST(name_fold_makes_short_and_plain_names)
+TEST(name_fold_makes_short_and_plain_names)
 {
 	char out[NAME_FOLD_BYTES];
 
@@ -175,7 +175,6 @@ START_TEST(name_fold_makes_short_and_plain_names)
 		ck_assert_str_eq(out, folded[i][2]);
 	}
 }
-END_TEST
 
 static size_t count_characters(const char *text)
 {
@@ -186,7 +185,7 @@ static size_t count_characters(const char *text)
 	return count;
 }
 
-START_TEST(name_fold_of_a_short_name_is_itself)
+TEST(name_fold_of_a_short_name_is_itself)
 {
 	char once[NAME_FOLD_BYTES], twice[NAME_FOLD_BYTES];
 
@@ -197,10 +196,9 @@ START_TEST(name_fold_of_a_short_name_is_itself)
 		ck_assert_uint_le(count_characters(once), strlen(folded[i][0]));
 	}
 }
-END_TEST
 
 /* The result is clean and no longer than the text. */
-START_TEST(name_fold_takes_any_text)
+TEST(name_fold_takes_any_text)
 {
 	static const char *const pieces[] = {
 		"<",	      ">",
@@ -237,10 +235,9 @@ START_TEST(name_fold_takes_any_text)
 		ck_assert_uint_le(strlen(out), used);
 	}
 }
-END_TEST
 
 /* Quadratic time would take hours. */
-START_TEST(name_fold_takes_time_that_is_linear)
+TEST(name_fold_takes_time_that_is_linear)
 {
 	static const char *const pieces[] = {
 		"a<",	     "(",   "f(a<",    "<", "[abi:", "decltype (",
@@ -261,9 +258,8 @@ START_TEST(name_fold_takes_time_that_is_linear)
 	}
 	free(text);
 }
-END_TEST
 
-START_TEST(name_fold_too_long_is_cut)
+TEST(name_fold_too_long_is_cut)
 {
 	char text[2 * NAME_FOLD_BYTES], out[NAME_FOLD_BYTES];
 
@@ -274,11 +270,10 @@ START_TEST(name_fold_too_long_is_cut)
 	name_fold_plain(text, out);
 	ck_assert_uint_lt(strlen(out), NAME_FOLD_BYTES);
 }
-END_TEST
 
 /* --- patterns ------------------------------------------------------------ */
 
-START_TEST(name_pattern_matches_full_plain_and_short)
+TEST(name_pattern_matches_full_plain_and_short)
 {
 	static const char sort[] = "void std::sort<std::vector<int>::iterator"
 				   ">(std::vector<int>::iterator)";
@@ -301,9 +296,8 @@ START_TEST(name_pattern_matches_full_plain_and_short)
 	ck_assert(name_pattern_matches("*::dump", json, ""));
 	ck_assert(name_pattern_matches("@lib*", json, "/lib/libx.so"));
 }
-END_TEST
 
-START_TEST(name_pattern_of_a_name_can_be_typed)
+TEST(name_pattern_of_a_name_can_be_typed)
 {
 	char out[NAME_PATTERN_BYTES];
 
@@ -323,7 +317,6 @@ START_TEST(name_pattern_of_a_name_can_be_typed)
 	ck_assert(!name_pattern_make("", out));
 	ck_assert(!name_pattern_make("\033\033", out));
 }
-END_TEST
 
 /* --- names shown side by side -------------------------------------------- */
 
@@ -344,7 +337,7 @@ static void check_names(const char *const (*pairs)[2], size_t count)
 	short_names_free(&names);
 }
 
-START_TEST(short_names_that_clash_show_what_differs)
+TEST(short_names_that_clash_show_what_differs)
 {
 	static const char *const pairs[][2] = {
 		{ "main", "main" },
@@ -364,30 +357,11 @@ START_TEST(short_names_that_clash_show_what_differs)
 
 	check_names(pairs, ARRAY_SIZE(pairs));
 }
-END_TEST
 
-START_TEST(short_names_of_nothing)
+TEST(short_names_of_nothing)
 {
 	struct short_names names;
 
 	ck_assert_int_eq(short_names_make(&names, NULL, 0, false), 0);
 	short_names_free(&names);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("name_fold");
-	TCase *tcase = suite_case(suite, "name_fold");
-
-	tcase_add_test(tcase, name_fold_makes_short_and_plain_names);
-	tcase_add_test(tcase, name_fold_of_a_short_name_is_itself);
-	tcase_add_test(tcase, name_fold_takes_any_text);
-	tcase_add_test(tcase, name_fold_takes_time_that_is_linear);
-	tcase_add_test(tcase, name_fold_too_long_is_cut);
-	tcase_add_test(tcase, name_pattern_matches_full_plain_and_short);
-	tcase_add_test(tcase, name_pattern_of_a_name_can_be_typed);
-	tcase_add_test(tcase, short_names_that_clash_show_what_differs);
-	tcase_add_test(tcase, short_names_of_nothing);
-	return suite_run(suite);
 }

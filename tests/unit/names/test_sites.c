@@ -80,7 +80,9 @@ static struct entry span(const char *name)
 			       .key = { "first", "second" } };
 }
 
-START_TEST(sites_entry_is_read_whole)
+FIXTURE(setup, teardown);
+
+TEST(sites_entry_is_read_whole)
 {
 	struct entry entry = span("work");
 	const struct site *site;
@@ -99,9 +101,8 @@ START_TEST(sites_entry_is_read_whole)
 	ck_assert_str_eq(site->key[0], "first");
 	ck_assert_str_eq(site->key[1], "second");
 }
-END_TEST
 
-START_TEST(sites_copy_counts_whatever_the_program_writes_later)
+TEST(sites_copy_counts_whatever_the_program_writes_later)
 {
 	struct entry entry = span("work");
 	uint32_t id = tell(&entry);
@@ -112,9 +113,8 @@ START_TEST(sites_copy_counts_whatever_the_program_writes_later)
 	ck_assert_ptr_eq(sites_find(g_sites, id), site);
 	ck_assert_str_eq(site->name, "work");
 }
-END_TEST
 
-START_TEST(sites_without_an_entry_have_a_number)
+TEST(sites_without_an_entry_have_a_number)
 {
 	ck_assert_str_eq(sites_find(g_sites, 5)->name, "site 5");
 	ck_assert(!sites_find(g_sites, 5)->known);
@@ -123,9 +123,8 @@ START_TEST(sites_without_an_entry_have_a_number)
 	ck_assert_str_eq(sites_find(g_sites, SITES_MAX - 1)->name,
 			 "site 65535");
 }
-END_TEST
 
-START_TEST(sites_without_a_name_have_a_number)
+TEST(sites_without_a_name_have_a_number)
 {
 	struct entry entry = span("");
 	const struct site *site = sites_find(g_sites, tell(&entry));
@@ -133,18 +132,16 @@ START_TEST(sites_without_a_name_have_a_number)
 	ck_assert_str_eq(site->name, "site 1");
 	ck_assert(site->known);
 }
-END_TEST
 
-START_TEST(sites_texts_are_cleaned)
+TEST(sites_texts_are_cleaned)
 {
 	struct entry entry = span("a\nb\xff\xc3\xa4");
 
 	ck_assert_str_eq(sites_find(g_sites, tell(&entry))->name,
 			 "a?b?\xc3\xa4");
 }
-END_TEST
 
-START_TEST(sites_long_texts_are_cut)
+TEST(sites_long_texts_are_cut)
 {
 	static char name[9001];
 	struct entry entry = span(name);
@@ -154,7 +151,6 @@ START_TEST(sites_long_texts_are_cut)
 			  SITE_TEXT_BYTES);
 	ck_assert_str_eq(sites_find(g_sites, 1)->category, "net");
 }
-END_TEST
 
 static void break_bytes_zero(struct site_shm *shm)
 {
@@ -210,7 +206,7 @@ static void (*const g_breaks[])(struct site_shm *shm) = {
 	break_offset_odd, break_offset_at_the_end,
 };
 
-START_TEST(sites_broken_entry_is_none)
+TEST(sites_broken_entry_is_none, EACH(0, ARRAY_SIZE(g_breaks)))
 {
 	struct entry entry = span("work");
 	struct site_shm *shm = room();
@@ -220,9 +216,8 @@ START_TEST(sites_broken_entry_is_none)
 	ck_assert(!sites_find(g_sites, 1)->known);
 	ck_assert_str_eq(sites_find(g_sites, 1)->name, "site 1");
 }
-END_TEST
 
-START_TEST(sites_texts_beyond_the_entry_are_empty)
+TEST(sites_texts_beyond_the_entry_are_empty)
 {
 	struct entry entry = span("work");
 	struct site_shm *shm = room();
@@ -237,9 +232,8 @@ START_TEST(sites_texts_beyond_the_entry_are_empty)
 	ck_assert_uint_eq(site->keys, 2);
 	ck_assert_str_eq(site->key[0], "");
 }
-END_TEST
 
-START_TEST(sites_tracks_are_found_by_number)
+TEST(sites_tracks_are_found_by_number)
 {
 	struct entry entry = span("one");
 
@@ -254,10 +248,9 @@ START_TEST(sites_tracks_are_found_by_number)
 	ck_assert_str_eq(sites_track(g_sites, 8)->name, "two");
 	ck_assert_ptr_null(sites_track(g_sites, 9));
 }
-END_TEST
 
 /* An unfinished entry does not hide later ones. */
-START_TEST(sites_track_behind_a_hole_is_found)
+TEST(sites_track_behind_a_hole_is_found)
 {
 	struct entry entry = span("one");
 
@@ -271,9 +264,8 @@ START_TEST(sites_track_behind_a_hole_is_found)
 	tell(&entry);
 	ck_assert_str_eq(sites_track(g_sites, 9)->name, "one");
 }
-END_TEST
 
-START_TEST(sites_closed_keep_what_was_asked_for)
+TEST(sites_closed_keep_what_was_asked_for)
 {
 	struct entry entry = span("work");
 	uint32_t id = tell(&entry), later = tell(&entry);
@@ -284,9 +276,8 @@ START_TEST(sites_closed_keep_what_was_asked_for)
 	ck_assert(!sites_find(g_sites, later)->known);
 	ck_assert_ptr_null(sites_track(g_sites, 1));
 }
-END_TEST
 
-START_TEST(sites_noise_hurts_nobody)
+TEST(sites_noise_hurts_nobody)
 {
 	uint32_t seed = 12345, id;
 	char *bytes = (char *)g_page + ARENA_SITE_BYTES;
@@ -314,28 +305,4 @@ START_TEST(sites_noise_hurts_nobody)
 			ck_assert_ptr_nonnull(site->key[i]);
 	}
 	sites_track(g_sites, 1);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("sites");
-	TCase *tcase = suite_case(suite, "sites");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, sites_entry_is_read_whole);
-	tcase_add_test(tcase,
-		       sites_copy_counts_whatever_the_program_writes_later);
-	tcase_add_test(tcase, sites_without_an_entry_have_a_number);
-	tcase_add_test(tcase, sites_without_a_name_have_a_number);
-	tcase_add_test(tcase, sites_texts_are_cleaned);
-	tcase_add_test(tcase, sites_long_texts_are_cut);
-	tcase_add_loop_test(tcase, sites_broken_entry_is_none, 0,
-			    ARRAY_SIZE(g_breaks));
-	tcase_add_test(tcase, sites_texts_beyond_the_entry_are_empty);
-	tcase_add_test(tcase, sites_tracks_are_found_by_number);
-	tcase_add_test(tcase, sites_track_behind_a_hole_is_found);
-	tcase_add_test(tcase, sites_closed_keep_what_was_asked_for);
-	tcase_add_test(tcase, sites_noise_hurts_nobody);
-	return suite_run(suite);
 }

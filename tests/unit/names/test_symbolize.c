@@ -132,7 +132,9 @@ static void check_inlines(const char *path, const char *source_file)
 	check_inlines_of(open_file(path), source_file);
 }
 
-START_TEST(sources_inlined_functions_are_told)
+FIXTURE(setup, teardown);
+
+TEST(sources_inlined_functions_are_told, EACH(0, 5))
 {
 	static const char *const compilers[] = {
 		"g++ -g -O1",	  "g++ -gdwarf-4 -O2",	   "g++ -g -O2 -gz",
@@ -146,7 +148,6 @@ START_TEST(sources_inlined_functions_are_told)
 	scratch_run("%s -shared -fPIC -o inlines.so inlines.cc", compilers[_i]);
 	check_inlines("inlines.so", "inlines.cc");
 }
-END_TEST
 
 /* Only scopes or parameters distinguish these, even with -flto. */
 static const char g_scopes[] =
@@ -180,7 +181,7 @@ static const char g_scopes[] =
 	"	two(2);\n"
 	"}\n";
 
-START_TEST(sources_of_functions_without_linkage_have_scopes)
+TEST(sources_of_functions_without_linkage_have_scopes, EACH(0, 2))
 {
 	static const char *const compilers[] = { "g++ -g -O1", "g++ -g -flto" };
 	/* Patterns, because compilers report different columns. */
@@ -216,9 +217,8 @@ START_TEST(sources_of_functions_without_linkage_have_scopes)
 	}
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(sources_of_split_debug_information_are_told)
+TEST(sources_of_split_debug_information_are_told, EACH(0, 2))
 {
 	scratch_write("split.cc", g_inlines, strlen(g_inlines));
 	scratch_run("%s -c -fPIC -o split.o split.cc && g++ -shared -o "
@@ -227,10 +227,9 @@ START_TEST(sources_of_split_debug_information_are_told)
 		       : "g++ -gdwarf-4 -O2 -gsplit-dwarf");
 	check_inlines("split.so", "split.cc");
 }
-END_TEST
 
 /* Paths in debug information are relative to the process' root. */
-START_TEST(sources_of_split_debug_information_in_a_root_are_told)
+TEST(sources_of_split_debug_information_in_a_root_are_told)
 {
 	struct symbol_file *file;
 	int root;
@@ -246,10 +245,9 @@ START_TEST(sources_of_split_debug_information_in_a_root_are_told)
 	close(root);
 	check_inlines_of(file, "apart.cc");
 }
-END_TEST
 
 /* Opening the pipe for reading would block, as it has no writer. */
-START_TEST(sources_of_split_debug_information_never_wait)
+TEST(sources_of_split_debug_information_never_wait)
 {
 	struct symbol_file *file;
 	uint64_t vaddr;
@@ -266,15 +264,13 @@ START_TEST(sources_of_split_debug_information_never_wait)
 	ck_assert_uint_gt(source.frames[0].line, 0);
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(sources_of_link_time_optimised_code_are_told)
+TEST(sources_of_link_time_optimised_code_are_told)
 {
 	scratch_write("lto.cc", g_inlines, strlen(g_inlines));
 	scratch_run("g++ -g -O2 -flto -fPIC -shared -o lto.so lto.cc");
 	check_inlines("lto.so", "lto.cc");
 }
-END_TEST
 
 static struct source source_of(struct symbol_file *file, const char *function)
 {
@@ -285,7 +281,7 @@ static struct source source_of(struct symbol_file *file, const char *function)
 	return source;
 }
 
-START_TEST(sources_are_asked_for_once)
+TEST(sources_are_asked_for_once)
 {
 	struct symbol_file *file;
 	struct source first, second;
@@ -304,9 +300,8 @@ START_TEST(sources_are_asked_for_once)
 	ck_assert_ptr_eq(first.frames, second.frames);
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(sources_of_no_function_are_unknown)
+TEST(sources_of_no_function_are_unknown)
 {
 	uint64_t vaddr[] = { UINT64_MAX, 0, 0, 1 };
 	struct source sources[4];
@@ -322,10 +317,9 @@ START_TEST(sources_of_no_function_are_unknown)
 	ck_assert(symbol_file_sources(file, NULL, 0, NULL));
 	symbol_file_put(&file);
 }
-END_TEST
 
 /* Debug information has no mangled name for a static C++ function. */
-START_TEST(sources_name_functions_as_symbol_tables_do)
+TEST(sources_name_functions_as_symbol_tables_do)
 {
 	struct symbol_file *file;
 	struct source source;
@@ -340,7 +334,6 @@ START_TEST(sources_name_functions_as_symbol_tables_do)
 	check_frame(&source.frames[0], "twice(int)", "static.cc", 1, 1);
 	symbol_file_put(&file);
 }
-END_TEST
 
 /* Sequence before() follows that of entry() in the line table, and ends with an
  * empty row at entry()'s address. */
@@ -371,7 +364,7 @@ static const char g_sequences_order[] =
 	"SECTIONS { .text : { *(.text.before) *(.text.entry) } }\n"
 	"INSERT BEFORE .fini;\n";
 
-START_TEST(sources_at_a_start_are_not_of_what_ends_there)
+TEST(sources_at_a_start_are_not_of_what_ends_there, EACH(0, 4))
 {
 	static const char *const flags[] = { "-Wa,-gdwarf-5", "-Wa,-gdwarf-4",
 					     "-Wa,-gdwarf-5 -gz",
@@ -399,7 +392,6 @@ START_TEST(sources_at_a_start_are_not_of_what_ends_there)
 	}
 	symbol_file_put(&file);
 }
-END_TEST
 
 static void *ask_for_main(void *context)
 {
@@ -412,7 +404,7 @@ static void *ask_for_main(void *context)
 	return (void *)(source.count ? source.frames : NULL);
 }
 
-START_TEST(sources_are_the_same_for_every_thread)
+TEST(sources_are_the_same_for_every_thread)
 {
 	struct symbol_file *file;
 	pthread_t threads[4];
@@ -433,7 +425,6 @@ START_TEST(sources_are_the_same_for_every_thread)
 	}
 	symbol_file_put(&file);
 }
-END_TEST
 
 /* --- separate debug files ------------------------------------------------- */
 
@@ -488,15 +479,14 @@ static void check_stripped(void)
 	symbol_file_put(&file);
 }
 
-START_TEST(debug_file_of_a_build_id_is_found)
+TEST(debug_file_of_a_build_id_is_found)
 {
 	make_stripped("-Wl,--build-id");
 	put_by_build_id("prog.debug");
 	check_stripped();
 }
-END_TEST
 
-START_TEST(debug_file_of_a_debug_link_is_found)
+TEST(debug_file_of_a_debug_link_is_found, EACH(0, 3))
 {
 	static const char *const folders[] = { "bin", "bin/.debug",
 					       "usr/lib/debug/bin" };
@@ -507,7 +497,6 @@ START_TEST(debug_file_of_a_debug_link_is_found)
 		    folders[_i], folders[_i]);
 	check_stripped();
 }
-END_TEST
 
 static int g_stderr;
 
@@ -551,7 +540,7 @@ static void check_unknown(const char *said)
 	check_log(said);
 }
 
-START_TEST(debug_file_of_another_build_is_refused)
+TEST(debug_file_of_another_build_is_refused)
 {
 	make_stripped("-Wl,--build-id=0x0123456789abcdef");
 	scratch_run("gcc -g -Wl,--build-id=0x0123456789abcdee -o other "
@@ -565,10 +554,9 @@ START_TEST(debug_file_of_another_build_is_refused)
 		    "cp prog.debug root/bin && echo >>root/bin/prog.debug");
 	check_unknown("debug file /bin/prog.debug has not the checksum ");
 }
-END_TEST
 
 /* Links to other roots, pipes without a writer, folders. */
-START_TEST(debug_file_that_is_none_is_passed_over)
+TEST(debug_file_that_is_none_is_passed_over, EACH(0, 6))
 {
 	static const char *const made[] = {
 		"ln -s ../../../../../../../../../..$PWD/prog.debug ",
@@ -584,9 +572,8 @@ START_TEST(debug_file_that_is_none_is_passed_over)
 	scratch_run("%sroot/bin/prog.debug", made[_i]);
 	check_unknown(NULL);
 }
-END_TEST
 
-START_TEST(debug_file_that_dwz_split_is_read_with_the_rest)
+TEST(debug_file_that_dwz_split_is_read_with_the_rest)
 {
 	struct symbol_file *file;
 	struct source source;
@@ -606,7 +593,6 @@ START_TEST(debug_file_that_dwz_split_is_read_with_the_rest)
 	check_frame(&source.frames[0], "hidden", "prog.c", 2, 1);
 	symbol_file_put(&file);
 }
-END_TEST
 
 /* A folder plays debuginfod; it has the stripped program's file. */
 static void make_server(const char *file)
@@ -633,7 +619,7 @@ static bool has_debuginfod(void)
 	return library;
 }
 
-START_TEST(debug_file_comes_from_debuginfod_when_asked_for)
+TEST(debug_file_comes_from_debuginfod_when_asked_for)
 {
 	struct symbol_file *file, *unstripped;
 	uint64_t vaddr;
@@ -651,9 +637,8 @@ START_TEST(debug_file_comes_from_debuginfod_when_asked_for)
 	check_frame(&source.frames[0], "hidden", "prog.c", 2, 1);
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(debug_file_of_debuginfod_must_fit)
+TEST(debug_file_of_debuginfod_must_fit)
 {
 	if (!has_debuginfod())
 		return;
@@ -664,7 +649,6 @@ START_TEST(debug_file_of_debuginfod_must_fit)
 	setenv("DEBUGINFOD_URLS", "", 1);
 	check_unknown(NULL);
 }
-END_TEST
 
 /* --- a misbehaving process ------------------------------------------------ */
 
@@ -734,7 +718,7 @@ static const struct {
 	{ "exec 1>&-; exec sleep 1000", 0, "took too long" },
 };
 
-START_TEST(symbolize_of_a_bad_process_says_why)
+TEST(symbolize_of_a_bad_process_says_why, EACH(0, ARRAY_SIZE(g_stubs)))
 {
 	int before = scratch_descriptors();
 	char script[256], why[SYMBOLIZE_WHY_BYTES];
@@ -758,9 +742,8 @@ START_TEST(symbolize_of_a_bad_process_says_why)
 		;
 	ck_assert_int_eq(errno, ECHILD);
 }
-END_TEST
 
-START_TEST(symbolize_missing_process_leaves_names)
+TEST(symbolize_missing_process_leaves_names)
 {
 	struct symbol_file *file;
 	uint64_t vaddr, start;
@@ -786,10 +769,9 @@ START_TEST(symbolize_missing_process_leaves_names)
 		  "'/nowhere/perfrec-symbolize': "
 		  "No such file or directory; see PERFREC_SYMBOLIZE\n");
 }
-END_TEST
 
 /* The message must not suggest another installation. */
-START_TEST(symbolize_that_a_limit_keeps_from_starting_names_it)
+TEST(symbolize_that_a_limit_keeps_from_starting_names_it)
 {
 	char why[SYMBOLIZE_WHY_BYTES] = "";
 	struct rlimit limit, less;
@@ -807,10 +789,9 @@ START_TEST(symbolize_that_a_limit_keeps_from_starting_names_it)
 	ck_assert_str_eq(why, "cannot start perfrec-symbolize: Too many open "
 			      "files (raise ulimit -n)");
 }
-END_TEST
 
 /* 100 addresses with 256 different long names each: 100 MB. */
-START_TEST(symbolize_flood_of_names_is_stopped)
+TEST(symbolize_flood_of_names_is_stopped)
 {
 	struct symbol_file *file;
 	uint64_t vaddr[100];
@@ -840,9 +821,8 @@ START_TEST(symbolize_flood_of_names_is_stopped)
 	ck_assert_uint_lt(symbol_cache_use(g_cache).tables, 80 << 20);
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(symbolize_process_gets_little)
+TEST(symbolize_process_gets_little)
 {
 	int leaked = open("/dev/null", O_RDWR); /* not O_CLOEXEC */
 	char why[SYMBOLIZE_WHY_BYTES];
@@ -861,11 +841,10 @@ START_TEST(symbolize_process_gets_little)
 	ck_assert_ptr_null(strchr(strchr(why, '=') + 1, '='));
 	close(leaked);
 }
-END_TEST
 
 /* --- hostile files ------------------------------------------------------- */
 
-START_TEST(sources_with_absurd_names_are_cut_and_cleaned)
+TEST(sources_with_absurd_names_are_cut_and_cleaned)
 {
 	static char source[200 << 10];
 	char name[SYMBOL_NAME_BYTES];
@@ -893,10 +872,9 @@ START_TEST(sources_with_absurd_names_are_cut_and_cleaned)
 	ck_assert_str_eq(found.frames[0].function, name);
 	symbol_file_put(&file);
 }
-END_TEST
 
 /* A sparse file of 4 GB. */
-START_TEST(debug_file_of_4_gb_is_read_or_refused)
+TEST(debug_file_of_4_gb_is_read_or_refused, EACH(0, 2))
 {
 	static const char *const ids[] = { "-Wl,--build-id",
 					   "-Wl,--build-id=none" };
@@ -914,65 +892,11 @@ START_TEST(debug_file_of_4_gb_is_read_or_refused)
 		check_unknown(NULL);
 	}
 }
-END_TEST
 
-static Suite *make_suite(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("symbolize");
-	TCase *sources = suite_case(suite, "sources");
-	TCase *debug_files = suite_case(suite, "debug files");
-	TCase *process = suite_case(suite, "process");
-
-	tcase_add_loop_test(sources, sources_inlined_functions_are_told, 0, 5);
-	tcase_add_loop_test(sources,
-			    sources_of_functions_without_linkage_have_scopes, 0,
-			    2);
-	tcase_add_loop_test(sources,
-			    sources_of_split_debug_information_are_told, 0, 2);
-	tcase_add_test(sources,
-		       sources_of_split_debug_information_in_a_root_are_told);
-	tcase_add_test(sources, sources_of_split_debug_information_never_wait);
-	tcase_add_test(sources, sources_of_link_time_optimised_code_are_told);
-	tcase_add_loop_test(
-		sources, sources_at_a_start_are_not_of_what_ends_there, 0, 4);
-	tcase_add_test(sources, sources_are_asked_for_once);
-	tcase_add_test(sources, sources_of_no_function_are_unknown);
-	tcase_add_test(sources, sources_are_the_same_for_every_thread);
-	tcase_add_test(sources, sources_name_functions_as_symbol_tables_do);
-	tcase_add_test(debug_files, debug_file_of_a_build_id_is_found);
-	tcase_add_loop_test(debug_files, debug_file_of_a_debug_link_is_found, 0,
-			    3);
-	tcase_add_test(debug_files, debug_file_of_another_build_is_refused);
-	tcase_add_loop_test(debug_files, debug_file_that_is_none_is_passed_over,
-			    0, 6);
-	tcase_add_test(debug_files,
-		       debug_file_that_dwz_split_is_read_with_the_rest);
-	tcase_add_test(debug_files,
-		       debug_file_comes_from_debuginfod_when_asked_for);
-	tcase_add_test(debug_files, debug_file_of_debuginfod_must_fit);
-	tcase_add_loop_test(process, symbolize_of_a_bad_process_says_why, 0,
-			    ARRAY_SIZE(g_stubs));
-	tcase_add_test(process, symbolize_missing_process_leaves_names);
-	tcase_add_test(process,
-		       symbolize_that_a_limit_keeps_from_starting_names_it);
-	tcase_add_test(process, symbolize_process_gets_little);
-	tcase_add_test(process, symbolize_flood_of_names_is_stopped);
-	tcase_add_test(sources, sources_with_absurd_names_are_cut_and_cleaned);
-	tcase_add_loop_test(debug_files, debug_file_of_4_gb_is_read_or_refused,
-			    0, 2);
-	TCase *all[] = { sources, debug_files, process };
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		tcase_add_checked_fixture(all[i], setup, teardown);
-	return suite;
-}
-
-int main(void)
-{
-	int failed;
-
 	find_symbolize(g_program);
 	scratch_enter();
-	failed = suite_run(make_suite());
-	scratch_leave();
-	return failed;
 }
+
+SUITE(begin_suite, scratch_leave);

@@ -50,7 +50,9 @@ static const char *made(const char *raw)
 	return name;
 }
 
-START_TEST(symbol_name_of_c_stays)
+FIXTURE(setup, teardown);
+
+TEST(symbol_name_of_c_stays)
 {
 	ck_assert_str_eq(made("main"), "main");
 	ck_assert_str_eq(made("__libc_start_main"), "__libc_start_main");
@@ -58,9 +60,8 @@ START_TEST(symbol_name_of_c_stays)
 	ck_assert_str_eq(made("sort.part.0.cold"), "sort.part.0.cold");
 	ck_assert_str_eq(made("gr\xc3\xbc\xc3\x9f"), "gr\xc3\xbc\xc3\x9f");
 }
-END_TEST
 
-START_TEST(symbol_name_mangled_is_demangled)
+TEST(symbol_name_mangled_is_demangled)
 {
 	ck_assert_str_eq(made("_ZN2ns6Widget4drawEi"), "ns::Widget::draw(int)");
 	ck_assert_str_eq(made("_ZN3FooC1Ev"), "Foo::Foo()");
@@ -71,10 +72,9 @@ START_TEST(symbol_name_mangled_is_demangled)
 	ck_assert_str_eq(made("_RNvC6_123foo3bar"), "123foo::bar");
 	ck_assert_str_eq(made("_Znonsense"), "_Znonsense");
 }
-END_TEST
 
 /* From rustc 1.95; llvm-cxxfilt gives the same names. */
-START_TEST(symbol_name_of_rust_is_demangled)
+TEST(symbol_name_of_rust_is_demangled)
 {
 	static const char *const names[][2] = {
 		{ "_RINvCs6GmmlP4bgsG_1r4flagKb1_Kc78_EB2_",
@@ -108,9 +108,8 @@ START_TEST(symbol_name_of_rust_is_demangled)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		ck_assert_str_eq(made(names[i][0]), names[i][1]);
 }
-END_TEST
 
-START_TEST(symbol_name_with_version_loses_it)
+TEST(symbol_name_with_version_loses_it)
 {
 	ck_assert_str_eq(made("memcpy@@GLIBC_2.14"), "memcpy");
 	ck_assert_str_eq(made("memcpy@GLIBC_2.2.5"), "memcpy");
@@ -121,9 +120,8 @@ START_TEST(symbol_name_with_version_loses_it)
 	ck_assert_str_eq(made("_ZN3FooC1Ev\1f.cc"), "Foo::Foo() (f.cc)");
 	ck_assert_str_eq(made("f\1a\nb.c #2"), "f (a?b.c #2)");
 }
-END_TEST
 
-START_TEST(symbol_name_with_bad_bytes_is_cleaned)
+TEST(symbol_name_with_bad_bytes_is_cleaned)
 {
 	ck_assert_str_eq(made(""), "?");
 	ck_assert_str_eq(made("a\nb\033[2Jc\x7f"), "a?b?[2Jc?");
@@ -132,7 +130,6 @@ START_TEST(symbol_name_with_bad_bytes_is_cleaned)
 	ck_assert_str_eq(made("\xed\xa0\x80"), "???"); /* a surrogate */
 	ck_assert_str_eq(made("\xc0\x80\xf4\x90\x80\x80"), "??????");
 }
-END_TEST
 
 /* @name has the full length and ends in @last, "..." and a hash. A dropped half
  * of a character makes it a byte shorter. */
@@ -148,7 +145,7 @@ static void expect_cut(const char *name, const char *last)
 			 0);
 }
 
-START_TEST(symbol_name_of_64k_is_cut)
+TEST(symbol_name_of_64k_is_cut)
 {
 	char *raw = calloc(1, 65537);
 	const char *name;
@@ -165,9 +162,8 @@ START_TEST(symbol_name_of_64k_is_cut)
 	ck_assert_str_eq(made(raw), raw);
 	free(raw);
 }
-END_TEST
 
-START_TEST(symbol_names_that_differ_late_stay_different)
+TEST(symbol_names_that_differ_late_stay_different)
 {
 	char *raw = calloc(1, 8193), *one;
 
@@ -185,10 +181,9 @@ START_TEST(symbol_names_that_differ_late_stay_different)
 	ck_assert_uint_le(strlen(made(raw)), 300);
 	free(raw);
 }
-END_TEST
 
 /* Nested tuples of hundreds of types, followed by the function. */
-START_TEST(symbol_name_of_a_huge_template_is_folded)
+TEST(symbol_name_of_a_huge_template_is_folded)
 {
 	char raw[4096] = "_ZN3BigI";
 	char *one;
@@ -209,9 +204,8 @@ START_TEST(symbol_name_of_a_huge_template_is_folded)
 	ck_assert_str_ne(made(raw), one);
 	free(one);
 }
-END_TEST
 
-START_TEST(symbol_name_of_a_coroutine_is_its_own)
+TEST(symbol_name_of_a_coroutine_is_its_own)
 {
 	ck_assert_str_eq(made("_Z5plainPZ5plainiE15_Z5plaini.Frame.actor"),
 			 "plain(int) [clone .actor]");
@@ -229,10 +223,9 @@ START_TEST(symbol_name_of_a_coroutine_is_its_own)
 			 "f(_Z5plaini.Fram*, long double) [clone .actor]");
 	ck_assert_str_eq(made("9.Frame.actor"), "9.Frame.actor");
 }
-END_TEST
 
 /* Each of 60 types is a pair of the previous one: 2^60 names in full. */
-START_TEST(symbol_name_that_explodes_is_cut)
+TEST(symbol_name_that_explodes_is_cut)
 {
 	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 	char raw[2048] = "_Z1fSt4pairIiiE";
@@ -251,10 +244,9 @@ START_TEST(symbol_name_that_explodes_is_cut)
 	ck_assert_int_eq(strncmp(name, "f(std::pair<...>, ", 18), 0);
 	ck_assert_int_eq(strncmp(strrchr(name, '#') - 4, "... #", 5), 0);
 }
-END_TEST
 
 /* libiberty itself stops at 1,024 bytes. */
-START_TEST(symbol_name_long_template_is_demangled)
+TEST(symbol_name_long_template_is_demangled)
 {
 	char raw[4096] = "_Z1fIJ";
 	const char *name;
@@ -265,7 +257,6 @@ START_TEST(symbol_name_long_template_is_demangled)
 	name = made(raw);
 	ck_assert_int_eq(strncmp(name, "void f<...>() #", 15), 0);
 }
-END_TEST
 
 /* --- tables --------------------------------------------------------------- */
 
@@ -315,7 +306,7 @@ static const char g_aliases[] =
 	"mark: sized: data: .skip 8\n.size sized,8\n.size data,8\n.skip 8\n"
 	"bare: .skip 64\n.size bare,0\n";
 
-START_TEST(symbols_same_address_keep_the_best_name)
+TEST(symbols_same_address_keep_the_best_name)
 {
 	struct symbol_file *file;
 	uint64_t mid, start = 0;
@@ -337,7 +328,6 @@ START_TEST(symbols_same_address_keep_the_best_name)
 	ck_assert_ptr_null(symbol_file_error(file));
 	symbol_file_put(&file);
 }
-END_TEST
 
 /* "NAME:" starts @bytes of code. CFI adds a frame description. */
 #define CODE(name, bytes) name ": .skip " #bytes ", 0x90\n"
@@ -356,7 +346,7 @@ static const char g_labels[] =
 				CODE("$x", 16) "end:\n"
 					       ".data\ndata: .quad 0\n";
 
-START_TEST(symbols_without_a_type_are_functions)
+TEST(symbols_without_a_type_are_functions)
 {
 	static const char *const names[] = {
 		"with_cfi", "with_cfi", "plain", "own",	   "bare",
@@ -382,7 +372,6 @@ START_TEST(symbols_without_a_type_are_functions)
 	ck_assert_int_eq(count_names(file, "data"), 0);
 	symbol_file_put(&file);
 }
-END_TEST
 
 /* strip keeps global symbols. */
 static const char g_sizeless[] =
@@ -391,7 +380,7 @@ static const char g_sizeless[] =
 		"sizeless", 16) CFI(CODE("hidden", 64)) CFI(CODE("inside", 64))
 		CFI(CODE("more", 64)) CODE("far", 1024) ".skip 1024\n";
 
-START_TEST(symbols_without_a_size_end_where_frames_do)
+TEST(symbols_without_a_size_end_where_frames_do)
 {
 	static const struct {
 		uint64_t at;
@@ -420,9 +409,8 @@ START_TEST(symbols_without_a_size_end_where_frames_do)
 	}
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(symbols_of_symtab_and_dynsym_are_merged)
+TEST(symbols_of_symtab_and_dynsym_are_merged)
 {
 	struct symbol_file *file;
 
@@ -442,7 +430,6 @@ START_TEST(symbols_of_symtab_and_dynsym_are_merged)
 	ck_assert_ptr_null(symbol_file_error(file));
 	symbol_file_put(&file);
 }
-END_TEST
 
 static uint64_t section_vaddr(const char *path, const char *name)
 {
@@ -485,7 +472,7 @@ static void expect_stubs(const char *compiler, const char *section,
 	symbol_file_put(&file);
 }
 
-START_TEST(symbols_of_stubs_are_those_of_their_functions)
+TEST(symbols_of_stubs_are_those_of_their_functions)
 {
 	/* The first entry of .plt calls the dynamic linker. */
 	expect_stubs("g++ -shared -fPIC -O1 -fcf-protection=none", ".plt", 16);
@@ -494,7 +481,6 @@ START_TEST(symbols_of_stubs_are_those_of_their_functions)
 	expect_stubs("g++ -shared -fPIC -O1 -fcf-protection -Wl,-z,ibtplt",
 		     ".plt.sec", 0);
 }
-END_TEST
 
 /* A global function, and a static one with a static resolver. */
 static const char g_resolved[] =
@@ -505,7 +491,7 @@ static const char g_resolved[] =
 	"static int hidden(void) __attribute__((ifunc(\"pick\")));\n"
 	"int main(void) { return shown() - hidden(); }\n";
 
-START_TEST(symbols_of_stubs_of_resolved_functions_are_theirs)
+TEST(symbols_of_stubs_of_resolved_functions_are_theirs)
 {
 	uint64_t plt, start, seen = 0;
 	struct symbol_file *file;
@@ -526,10 +512,9 @@ START_TEST(symbols_of_stubs_of_resolved_functions_are_theirs)
 	ck_assert_int_eq(count_names(file, "pick"), 1);
 	symbol_file_put(&file);
 }
-END_TEST
 
 /* Three files with static functions of one name, and one of a header. */
-START_TEST(symbols_of_one_name_are_told_apart_by_file)
+TEST(symbols_of_one_name_are_told_apart_by_file, EACH(0, 5))
 {
 	static const char *const compilers[] = {
 		"gcc -g", "gcc -gdwarf-4", "gcc -g -gz", "clang -g", "gcc",
@@ -563,9 +548,8 @@ START_TEST(symbols_of_one_name_are_told_apart_by_file)
 	ck_assert_int_eq(all, strstr(compilers[_i], "-g") ? 3 : 0);
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(symbols_of_cpp_are_demangled)
+TEST(symbols_of_cpp_are_demangled)
 {
 	struct symbol_file *file;
 	uint64_t start, vaddr;
@@ -580,7 +564,6 @@ START_TEST(symbols_of_cpp_are_demangled)
 			 "ns::Widget::draw(int)");
 	symbol_file_put(&file);
 }
-END_TEST
 
 static int stop_at_once(void *context, uint64_t vaddr, const char *name)
 {
@@ -590,7 +573,7 @@ static int stop_at_once(void *context, uint64_t vaddr, const char *name)
 	return 42;
 }
 
-START_TEST(symbols_each_stops_when_told)
+TEST(symbols_each_stops_when_told)
 {
 	struct symbol_file *file = open_file("/proc/self/exe");
 	int calls = 0;
@@ -599,9 +582,8 @@ START_TEST(symbols_each_stops_when_told)
 	ck_assert_int_eq(calls, 1);
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(symbols_headers_tell_hooks_asan_and_build_id)
+TEST(symbols_headers_tell_hooks_asan_and_build_id)
 {
 	static const char source[] = "int main(void) { return 0; }\n";
 	struct symbol_file *file;
@@ -624,9 +606,8 @@ START_TEST(symbols_headers_tell_hooks_asan_and_build_id)
 	ck_assert_int_eq(strncmp(soname, "libasan.so.", 11), 0);
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(symbols_vaddr_follows_the_program_headers)
+TEST(symbols_vaddr_follows_the_program_headers)
 {
 	struct symbol_file *file;
 	uint64_t vaddr = 0;
@@ -642,11 +623,10 @@ START_TEST(symbols_vaddr_follows_the_program_headers)
 	ck_assert(!symbol_file_vaddr(file, 1ull << 40, &vaddr));
 	symbol_file_put(&file);
 }
-END_TEST
 
 /* --- the cache ------------------------------------------------------------ */
 
-START_TEST(symbol_cache_same_file_is_one)
+TEST(symbol_cache_same_file_is_one)
 {
 	struct symbol_file *one, *two, *other;
 
@@ -666,9 +646,8 @@ START_TEST(symbol_cache_same_file_is_one)
 	symbol_file_put(&one);
 	symbol_file_put(&two);
 }
-END_TEST
 
-START_TEST(symbol_cache_o_path_descriptor_will_do)
+TEST(symbol_cache_o_path_descriptor_will_do)
 {
 	int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 	struct symbol_file *file =
@@ -680,9 +659,8 @@ START_TEST(symbol_cache_o_path_descriptor_will_do)
 		symbol_file_lookup(file, vaddr_of(file, "main"), &start));
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(symbol_cache_deleted_file_is_read_later)
+TEST(symbol_cache_deleted_file_is_read_later)
 {
 	struct symbol_file *file;
 
@@ -692,9 +670,8 @@ START_TEST(symbol_cache_deleted_file_is_read_later)
 	ck_assert_int_eq(count_names(file, "main"), 1);
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(symbol_cache_names_outlive_the_file)
+TEST(symbol_cache_names_outlive_the_file)
 {
 	struct symbol_file *file = open_file("/proc/self/exe");
 	uint64_t start;
@@ -709,10 +686,9 @@ START_TEST(symbol_cache_names_outlive_the_file)
 	ck_assert_ptr_eq(symbol_file_build_id(file), build_id);
 	symbol_file_put(&file);
 }
-END_TEST
 
 /* Files without a name are never found again, so nothing is kept. */
-START_TEST(symbol_cache_forgets_files_of_memory)
+TEST(symbol_cache_forgets_files_of_memory)
 {
 	uint64_t before = symbol_cache_use_all(g_cache).tables;
 
@@ -730,7 +706,6 @@ START_TEST(symbol_cache_forgets_files_of_memory)
 		ck_assert_uint_eq(symbol_cache_use_all(g_cache).tables, before);
 	}
 }
-END_TEST
 
 static struct symbol_cache *small_cache(void)
 {
@@ -757,7 +732,7 @@ static void open_many(struct symbol_cache *cache, struct symbol_file **files)
 	}
 }
 
-START_TEST(symbol_cache_descriptors_are_few_and_given_back)
+TEST(symbol_cache_descriptors_are_few_and_given_back)
 {
 	struct symbol_cache *cache = small_cache();
 	int before = scratch_descriptors();
@@ -771,10 +746,9 @@ START_TEST(symbol_cache_descriptors_are_few_and_given_back)
 	ck_assert_int_eq(scratch_descriptors(), before);
 	symbol_cache_put(&cache);
 }
-END_TEST
 
 /* Unless another file has its name. */
-START_TEST(symbol_cache_files_are_opened_again)
+TEST(symbol_cache_files_are_opened_again)
 {
 	struct symbol_cache *cache = small_cache();
 	struct symbol_file *files[300];
@@ -797,9 +771,8 @@ START_TEST(symbol_cache_files_are_opened_again)
 		symbol_file_put(&files[i]);
 	symbol_cache_put(&cache);
 }
-END_TEST
 
-START_TEST(symbol_cache_without_any_descriptor_waits_for_one)
+TEST(symbol_cache_without_any_descriptor_waits_for_one)
 {
 	int self = open("/proc/self/exe", O_PATH | O_CLOEXEC);
 	struct rlimit limit = { 0, 0 };
@@ -818,7 +791,6 @@ START_TEST(symbol_cache_without_any_descriptor_waits_for_one)
 	symbol_file_put(&file);
 	close(self);
 }
-END_TEST
 
 static void *look_up(void *context)
 {
@@ -836,7 +808,7 @@ static void *look_up(void *context)
 	return (void *)name;
 }
 
-START_TEST(symbol_cache_threads_get_the_same_names)
+TEST(symbol_cache_threads_get_the_same_names)
 {
 	struct symbol_file *file = open_file("/proc/self/exe");
 	uint64_t vaddr = vaddr_of(file, "main");
@@ -854,7 +826,6 @@ START_TEST(symbol_cache_threads_get_the_same_names)
 		ck_assert_str_eq(name, "main");
 	}
 }
-END_TEST
 
 /* --- one cache for each recording ---------------------------------------- */
 
@@ -873,7 +844,7 @@ static void fill_with_names(struct symbol_cache *cache)
 	free(text);
 }
 
-START_TEST(symbol_cache_that_is_full_costs_no_sibling_its_names)
+TEST(symbol_cache_that_is_full_costs_no_sibling_its_names)
 {
 	struct symbol_cache *sibling;
 	struct symbol_file *file, *again;
@@ -906,9 +877,8 @@ START_TEST(symbol_cache_that_is_full_costs_no_sibling_its_names)
 	ck_assert_str_eq(symbol_file_lookup(file, vaddr, &start), "main");
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(symbol_cache_without_room_for_tables_is_the_only_one)
+TEST(symbol_cache_without_room_for_tables_is_the_only_one)
 {
 	struct symbol_cache *sibling;
 	struct symbol_file *file, *again;
@@ -943,10 +913,9 @@ START_TEST(symbol_cache_without_room_for_tables_is_the_only_one)
 	symbol_cache_put(&sibling);
 	close(self);
 }
-END_TEST
 
 /* The common cache keeps no tables, and its files may outlive it. */
-START_TEST(symbol_file_of_all_outlives_its_cache)
+TEST(symbol_file_of_all_outlives_its_cache)
 {
 	struct symbol_cache *sibling;
 	struct symbol_file *file, *common, *other;
@@ -976,9 +945,8 @@ START_TEST(symbol_file_of_all_outlives_its_cache)
 	symbol_file_put(&file);
 	close(self);
 }
-END_TEST
 
-START_TEST(symbol_cache_equal_strings_are_one)
+TEST(symbol_cache_equal_strings_are_one)
 {
 	char text[] = "text";
 
@@ -987,7 +955,6 @@ START_TEST(symbol_cache_equal_strings_are_one)
 	ck_assert_ptr_ne(symbol_cache_string(g_cache, text),
 			 symbol_cache_string(g_cache, "texts"));
 }
-END_TEST
 
 /* --- malformed files ------------------------------------------------------ */
 
@@ -1004,7 +971,7 @@ static void expect_error(const char *path, const char *error)
 	symbol_file_put(&file);
 }
 
-START_TEST(symbols_of_no_elf_file_say_what_it_is)
+TEST(symbols_of_no_elf_file_say_what_it_is)
 {
 	scratch_write("text", "#!/bin/sh\n", 10);
 	scratch_write("empty", "", 0);
@@ -1025,16 +992,14 @@ START_TEST(symbols_of_no_elf_file_say_what_it_is)
 	expect_error("/dev/null", "cannot read the symbols of /dev/null: "
 				  "not a regular file");
 }
-END_TEST
 
-START_TEST(symbols_of_a_stripped_program_say_so)
+TEST(symbols_of_a_stripped_program_say_so)
 {
 	scratch_compile("gcc -s", "c", "int main(void) { return 0; }\n",
 			"bare");
 	expect_error("bare", "cannot read the symbols of bare: it has none; "
 			     "build it without strip or -s");
 }
-END_TEST
 
 /* Uses all functions on @path, which must not crash. */
 static void use_up(const char *path)
@@ -1063,7 +1028,7 @@ static size_t read_whole(const char *path, uint8_t *out, size_t size)
 	return (size_t)got;
 }
 
-START_TEST(symbols_of_cut_files_are_survived)
+TEST(symbols_of_cut_files_are_survived)
 {
 	static uint8_t bytes[1 << 20];
 	size_t size;
@@ -1076,7 +1041,6 @@ START_TEST(symbols_of_cut_files_are_survived)
 		use_up("cut");
 	}
 }
-END_TEST
 
 /* --- stripped files ------------------------------------------------------ */
 
@@ -1111,7 +1075,7 @@ static uint64_t place_of_twice(void)
 	return vaddr;
 }
 
-START_TEST(symbols_of_a_stripped_library_have_bounds)
+TEST(symbols_of_a_stripped_library_have_bounds)
 {
 	struct symbol_file *file;
 	uint64_t twice, start = 0;
@@ -1132,9 +1096,8 @@ START_TEST(symbols_of_a_stripped_library_have_bounds)
 		"shown");
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(symbols_of_mini_debug_information_are_told)
+TEST(symbols_of_mini_debug_information_are_told)
 {
 	struct symbol_file *file;
 	uint64_t twice, start = 0;
@@ -1150,9 +1113,8 @@ START_TEST(symbols_of_mini_debug_information_are_told)
 		"shown");
 	symbol_file_put(&file);
 }
-END_TEST
 
-START_TEST(symbols_of_bad_mini_debug_information_are_none)
+TEST(symbols_of_bad_mini_debug_information_are_none, EACH(0, 8))
 {
 	static const char *const packers[] = {
 		"head -c 60 mini | xz", /* a truncated ELF file */
@@ -1179,10 +1141,9 @@ START_TEST(symbols_of_bad_mini_debug_information_are_none)
 	ck_assert_uint_eq(start, twice);
 	symbol_file_put(&file);
 }
-END_TEST
 
 /* Sets each 4 bytes of the unwind tables to the worst value. */
-START_TEST(symbols_bounds_of_lying_tables_are_survived)
+TEST(symbols_bounds_of_lying_tables_are_survived, EACH(0, 2))
 {
 	static uint8_t bytes[1 << 20];
 	struct symbol_file *file;
@@ -1205,9 +1166,8 @@ START_TEST(symbols_bounds_of_lying_tables_are_survived)
 		symbol_file_put(&file);
 	}
 }
-END_TEST
 
-START_TEST(symbols_of_lying_headers_are_survived)
+TEST(symbols_of_lying_headers_are_survived, SLOW)
 {
 	static const uint64_t worst[] = { UINT64_MAX, 1ull << 63,
 					  1ull << 32, 0x7fffffffffffffff,
@@ -1238,10 +1198,9 @@ START_TEST(symbols_of_lying_headers_are_survived)
 			use_up("liar");
 		}
 }
-END_TEST
 
 /* A sparse file costs its author nothing and must not cost us memory. */
-START_TEST(symbols_of_huge_sections_are_refused)
+TEST(symbols_of_huge_sections_are_refused)
 {
 	static uint8_t bytes[1 << 20];
 	Elf64_Ehdr *header = (Elf64_Ehdr *)bytes;
@@ -1269,80 +1228,5 @@ START_TEST(symbols_of_huge_sections_are_refused)
 	expect_error("huge", "cannot read the symbols of huge: too many "
 			     "sections");
 }
-END_TEST
 
-static Suite *make_suite(void)
-{
-	Suite *suite = suite_create("symbols");
-	TCase *names = suite_case(suite, "names");
-	TCase *tables = suite_case(suite, "tables");
-	TCase *cache = suite_case(suite, "cache");
-	TCase *hostile = suite_case(suite, "hostile");
-	TCase *slow = suite_slow_case(suite);
-
-	tcase_add_test(names, symbol_name_of_c_stays);
-	tcase_add_test(names, symbol_name_mangled_is_demangled);
-	tcase_add_test(names, symbol_name_of_rust_is_demangled);
-	tcase_add_test(names, symbol_name_with_version_loses_it);
-	tcase_add_test(names, symbol_name_with_bad_bytes_is_cleaned);
-	tcase_add_test(names, symbol_name_of_64k_is_cut);
-	tcase_add_test(names, symbol_names_that_differ_late_stay_different);
-	tcase_add_test(names, symbol_name_of_a_huge_template_is_folded);
-	tcase_add_test(names, symbol_name_of_a_coroutine_is_its_own);
-	tcase_add_test(names, symbol_name_that_explodes_is_cut);
-	tcase_add_test(names, symbol_name_long_template_is_demangled);
-	tcase_add_test(tables, symbols_same_address_keep_the_best_name);
-	tcase_add_test(tables, symbols_without_a_type_are_functions);
-	tcase_add_test(tables, symbols_without_a_size_end_where_frames_do);
-	tcase_add_test(tables, symbols_of_symtab_and_dynsym_are_merged);
-	tcase_add_test(tables, symbols_of_stubs_are_those_of_their_functions);
-	tcase_add_test(tables,
-		       symbols_of_stubs_of_resolved_functions_are_theirs);
-	tcase_add_loop_test(tables, symbols_of_one_name_are_told_apart_by_file,
-			    0, 5);
-	tcase_add_test(tables, symbols_of_cpp_are_demangled);
-	tcase_add_test(tables, symbols_each_stops_when_told);
-	tcase_add_test(tables, symbols_headers_tell_hooks_asan_and_build_id);
-	tcase_add_test(tables, symbols_vaddr_follows_the_program_headers);
-	tcase_add_test(cache, symbol_cache_same_file_is_one);
-	tcase_add_test(cache, symbol_cache_o_path_descriptor_will_do);
-	tcase_add_test(cache, symbol_cache_deleted_file_is_read_later);
-	tcase_add_test(cache, symbol_cache_names_outlive_the_file);
-	tcase_add_test(cache, symbol_cache_forgets_files_of_memory);
-	tcase_add_test(cache, symbol_cache_descriptors_are_few_and_given_back);
-	tcase_add_test(cache, symbol_cache_files_are_opened_again);
-	tcase_add_test(cache,
-		       symbol_cache_without_any_descriptor_waits_for_one);
-	tcase_add_test(cache, symbol_cache_threads_get_the_same_names);
-	tcase_add_test(cache, symbol_cache_equal_strings_are_one);
-	tcase_add_test(hostile, symbols_of_no_elf_file_say_what_it_is);
-	tcase_add_test(hostile, symbols_of_a_stripped_program_say_so);
-	tcase_add_test(hostile, symbols_of_a_stripped_library_have_bounds);
-	tcase_add_test(hostile, symbols_of_mini_debug_information_are_told);
-	tcase_add_loop_test(
-		hostile, symbols_of_bad_mini_debug_information_are_none, 0, 8);
-	tcase_add_loop_test(hostile,
-			    symbols_bounds_of_lying_tables_are_survived, 0, 2);
-	tcase_add_test(hostile,
-		       symbol_cache_that_is_full_costs_no_sibling_its_names);
-	tcase_add_test(hostile,
-		       symbol_cache_without_room_for_tables_is_the_only_one);
-	tcase_add_test(hostile, symbol_file_of_all_outlives_its_cache);
-	tcase_add_test(hostile, symbols_of_cut_files_are_survived);
-	tcase_add_test(slow, symbols_of_lying_headers_are_survived);
-	tcase_add_test(hostile, symbols_of_huge_sections_are_refused);
-	TCase *all[] = { names, tables, cache, hostile, slow };
-	for (size_t i = 0; i < ARRAY_SIZE(all); i++)
-		tcase_add_checked_fixture(all[i], setup, teardown);
-	return suite;
-}
-
-int main(void)
-{
-	int failed;
-
-	scratch_enter();
-	failed = suite_run(make_suite());
-	scratch_leave();
-	return failed;
-}
+SUITE(scratch_enter, scratch_leave);

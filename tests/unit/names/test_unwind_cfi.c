@@ -172,7 +172,7 @@ static void expect_own(const struct bytes *own, size_t count,
 
 /* --- programs ------------------------------------------------------------ */
 
-START_TEST(cfi_what_compilers_write_is_good)
+TEST(cfi_what_compilers_write_is_good)
 {
 	static const struct bytes rows[] = {
 		BYTES(STEP, DW_CFA_def_cfa_offset, 16, DW_CFA_offset | 6, 2),
@@ -193,9 +193,8 @@ START_TEST(cfi_what_compilers_write_is_good)
 
 	expect_own(rows, ARRAY_SIZE(rows), CFI_GOOD);
 }
-END_TEST
 
-START_TEST(cfi_what_libunwind_would_stumble_over_is_bad)
+TEST(cfi_what_libunwind_would_stumble_over_is_bad)
 {
 	static const struct bytes rows[] = {
 		/* invalid registers */
@@ -223,10 +222,9 @@ START_TEST(cfi_what_libunwind_would_stumble_over_is_bad)
 
 	expect_own(rows, ARRAY_SIZE(rows), CFI_BAD);
 }
-END_TEST
 
 /* Code relies on it from the first step on. */
-START_TEST(cfi_frame_must_be_known_before_the_first_step)
+TEST(cfi_frame_must_be_known_before_the_first_step)
 {
 	static const uint8_t late[] = { STEP, CFA };
 	static const uint8_t remembered[] = { DW_CFA_remember_state, CFA };
@@ -241,13 +239,12 @@ START_TEST(cfi_frame_must_be_known_before_the_first_step)
 	ck_assert_int_eq(verdict_on(NULL, 0, expression, sizeof(expression)),
 			 CFI_GOOD);
 }
-END_TEST
 
 /* --- expressions --------------------------------------------------------- */
 
 #define EXPRESSION(size) DW_CFA_expression, 3, size
 
-START_TEST(cfi_expressions_that_end_are_good)
+TEST(cfi_expressions_that_end_are_good)
 {
 	static const struct bytes rows[] = {
 		BYTES(EXPRESSION(2), DW_OP_breg0 + 16, 0),
@@ -267,9 +264,8 @@ START_TEST(cfi_expressions_that_end_are_good)
 
 	expect_own(rows, ARRAY_SIZE(rows), CFI_GOOD);
 }
-END_TEST
 
-START_TEST(cfi_expressions_that_may_not_end_or_fit_are_bad)
+TEST(cfi_expressions_that_may_not_end_or_fit_are_bad)
 {
 	static const struct bytes rows[] = {
 		/* branches and calls, and a division, perhaps by 0 */
@@ -300,7 +296,6 @@ START_TEST(cfi_expressions_that_may_not_end_or_fit_are_bad)
 	ck_assert_int_eq(verdict_on(cfa, sizeof(cfa), large, sizeof(large)),
 			 CFI_BAD);
 }
-END_TEST
 
 /* --- entries ------------------------------------------------------------- */
 
@@ -323,7 +318,7 @@ static enum cfi_verdict verdict_on_entries(const char *augmentation,
 	return unwind_cfi_check(&g_reader, g.fde, &range);
 }
 
-START_TEST(cfi_entries_of_all_known_forms_are_good)
+TEST(cfi_entries_of_all_known_forms_are_good)
 {
 	ck_assert_int_eq(verdict_on_entries("", 1, 0, 16), CFI_GOOD);
 	ck_assert_int_eq(verdict_on_entries("", 3, 0, 16), CFI_GOOD);
@@ -336,9 +331,8 @@ START_TEST(cfi_entries_of_all_known_forms_are_good)
 	ck_assert_int_eq(verdict_on_entries("zRS", 1, DW_EH_PE_udata4, 16),
 			 CFI_SIGNAL);
 }
-END_TEST
 
-START_TEST(cfi_entries_of_other_forms_are_bad)
+TEST(cfi_entries_of_other_forms_are_bad)
 {
 	ck_assert_int_eq(verdict_on_entries("", 2, 0, 16), CFI_BAD);
 	ck_assert_int_eq(verdict_on_entries("", 1, 0, 15), CFI_BAD);
@@ -352,9 +346,8 @@ START_TEST(cfi_entries_of_other_forms_are_bad)
 	ck_assert_int_eq(verdict_on_entries("zPR", 1, 0x70, 16), CFI_BAD);
 	ck_assert_int_eq(verdict_on_entries("zPR", 1, 0x0d, 16), CFI_BAD);
 }
-END_TEST
 
-START_TEST(cfi_cut_or_crooked_entries_are_bad)
+TEST(cfi_cut_or_crooked_entries_are_bad)
 {
 	struct cfi_range range;
 	size_t size;
@@ -385,9 +378,8 @@ START_TEST(cfi_cut_or_crooked_entries_are_bad)
 	memcpy(g.bytes + (g.fde - AT), &word, sizeof(word));
 	ck_assert(!unwind_cfi_range(&g_reader, g.fde, &range));
 }
-END_TEST
 
-START_TEST(cfi_table_is_one_that_linkers_make)
+TEST(cfi_table_is_one_that_linkers_make)
 {
 	static const uint8_t good[] = { 1, 0x1b, 0x03, 0x3b, 0, 0,
 					0, 0,	 2,    0,    0, 0 };
@@ -411,22 +403,4 @@ START_TEST(cfi_table_is_one_that_linkers_make)
 			      "byte %d", (int)i);
 		g.bytes[i] ^= 0x0f;
 	}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("unwind_cfi");
-	TCase *tcase = suite_case(suite, "unwind_cfi");
-
-	tcase_add_test(tcase, cfi_what_compilers_write_is_good);
-	tcase_add_test(tcase, cfi_what_libunwind_would_stumble_over_is_bad);
-	tcase_add_test(tcase, cfi_frame_must_be_known_before_the_first_step);
-	tcase_add_test(tcase, cfi_expressions_that_end_are_good);
-	tcase_add_test(tcase, cfi_expressions_that_may_not_end_or_fit_are_bad);
-	tcase_add_test(tcase, cfi_entries_of_all_known_forms_are_good);
-	tcase_add_test(tcase, cfi_entries_of_other_forms_are_bad);
-	tcase_add_test(tcase, cfi_cut_or_crooked_entries_are_bad);
-	tcase_add_test(tcase, cfi_table_is_one_that_linkers_make);
-	return suite_run(suite);
 }

@@ -65,7 +65,8 @@ static const struct {
 	{ "f = 5ms", "f = 5ms", 0, MOST },
 };
 
-START_TEST(the_last_comparison_of_a_text_is_the_one_that_counts)
+TEST(the_last_comparison_of_a_text_is_the_one_that_counts,
+     EACH(0, ARRAY_SIZE(good)))
 {
 	struct call_expression out;
 	struct expression_error error;
@@ -78,7 +79,6 @@ START_TEST(the_last_comparison_of_a_text_is_the_one_that_counts)
 					       good[_i].max_ns != MOST ||
 					       strstr(good[_i].text, ">= 0"));
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -113,7 +113,7 @@ static const struct {
 	{ "f => 5ms", 2, "choose >" },
 };
 
-START_TEST(an_error_has_the_place_of_what_is_wrong)
+TEST(an_error_has_the_place_of_what_is_wrong, EACH(0, ARRAY_SIZE(bad)))
 {
 	struct call_expression out;
 	struct expression_error error = { 0 };
@@ -124,9 +124,8 @@ START_TEST(an_error_has_the_place_of_what_is_wrong)
 	ck_assert_msg(strstr(error.why, bad[_i].why), "'%s': %s", bad[_i].text,
 		      error.why);
 }
-END_TEST
 
-START_TEST(a_name_or_a_time_that_is_too_long_is_refused)
+TEST(a_name_or_a_time_that_is_too_long_is_refused)
 {
 	static char text[EXPRESSION_GLOB + 32];
 	struct call_expression out;
@@ -142,9 +141,8 @@ START_TEST(a_name_or_a_time_that_is_too_long_is_refused)
 	ck_assert_int_eq(call_expression_parse(text, &out, &error), -EINVAL);
 	ck_assert_uint_eq(error.at, 4);
 }
-END_TEST
 
-START_TEST(any_text_is_read_or_refused_with_a_place_in_it)
+TEST(any_text_is_read_or_refused_with_a_place_in_it)
 {
 	static const char signs[] = "f<>=- 5ms.operator";
 	struct call_expression out;
@@ -166,20 +164,4 @@ START_TEST(any_text_is_read_or_refused_with_a_place_in_it)
 					      out.min_ns <= out.max_ns,
 				      "'%s'", text);
 	}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("call_expression");
-	TCase *tcase = suite_case(suite, "call_expression");
-
-	tcase_add_loop_test(
-		tcase, the_last_comparison_of_a_text_is_the_one_that_counts, 0,
-		ARRAY_SIZE(good));
-	tcase_add_loop_test(tcase, an_error_has_the_place_of_what_is_wrong, 0,
-			    ARRAY_SIZE(bad));
-	tcase_add_test(tcase, a_name_or_a_time_that_is_too_long_is_refused);
-	tcase_add_test(tcase, any_text_is_read_or_refused_with_a_place_in_it);
-	return suite_run(suite);
 }

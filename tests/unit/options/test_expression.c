@@ -34,7 +34,7 @@ static const struct {
 	{ "x(*) > 1G", "x", "*", false, 1 << 30, EXPRESSION_BYTES },
 };
 
-START_TEST(expression_parse_reads_each_part)
+TEST(expression_parse_reads_each_part, EACH(0, ARRAY_SIZE(good)))
 {
 	struct expression out;
 	struct expression_error error;
@@ -47,7 +47,6 @@ START_TEST(expression_parse_reads_each_part)
 	ck_assert_double_eq(out.number, good[_i].number);
 	ck_assert_int_eq(out.unit, good[_i].unit);
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -75,7 +74,7 @@ static const struct {
 	{ "Calls(f) > 1", 0, "VALUE(GLOB)" },
 };
 
-START_TEST(expression_parse_points_at_what_is_wrong)
+TEST(expression_parse_points_at_what_is_wrong, EACH(0, ARRAY_SIZE(bad)))
 {
 	struct expression out;
 	struct expression_error error = { SIZE_MAX, "" };
@@ -85,9 +84,8 @@ START_TEST(expression_parse_points_at_what_is_wrong)
 	ck_assert_uint_eq(error.at, bad[_i].at);
 	ck_assert_ptr_nonnull(strstr(error.why, bad[_i].why));
 }
-END_TEST
 
-START_TEST(expression_parse_bare_takes_a_glob_alone)
+TEST(expression_parse_bare_takes_a_glob_alone)
 {
 	struct expression out;
 	struct expression_error error;
@@ -102,9 +100,8 @@ START_TEST(expression_parse_bare_takes_a_glob_alone)
 	ck_assert_int_eq(expression_parse(" > 5ms", true, &out, &error),
 			 -EINVAL);
 }
-END_TEST
 
-START_TEST(expression_parse_refuses_what_is_too_long)
+TEST(expression_parse_refuses_what_is_too_long)
 {
 	char text[EXPRESSION_GLOB + 64];
 	struct expression out;
@@ -120,19 +117,4 @@ START_TEST(expression_parse_refuses_what_is_too_long)
 	strcpy(text + EXPRESSION_WORD, "(f) > 1");
 	ck_assert_int_eq(expression_parse(text, false, &out, &error), -EINVAL);
 	ck_assert_int_eq(expression_parse(text + 1, false, &out, &error), 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("expression");
-	TCase *tcase = suite_case(suite, "expression");
-
-	tcase_add_loop_test(tcase, expression_parse_reads_each_part, 0,
-			    ARRAY_SIZE(good));
-	tcase_add_loop_test(tcase, expression_parse_points_at_what_is_wrong, 0,
-			    ARRAY_SIZE(bad));
-	tcase_add_test(tcase, expression_parse_bare_takes_a_glob_alone);
-	tcase_add_test(tcase, expression_parse_refuses_what_is_too_long);
-	return suite_run(suite);
 }

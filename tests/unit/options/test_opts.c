@@ -38,7 +38,7 @@ static bool has_word(const char *text, const char *word)
 	return false;
 }
 
-START_TEST(opts_help_tells_every_word)
+TEST(opts_help_tells_every_word, EACH(0, OPT_COUNT))
 {
 	const struct opts_row *row = &opts_rows[_i];
 
@@ -47,9 +47,8 @@ START_TEST(opts_help_tells_every_word)
 			      "'%s' is not in '%s'", row->choices[i],
 			      row->help);
 }
-END_TEST
 
-START_TEST(opts_help_fits_into_80_columns)
+TEST(opts_help_fits_into_80_columns, EACH(0, CMD_COUNT))
 {
 	char *text = NULL;
 	size_t size;
@@ -66,9 +65,8 @@ START_TEST(opts_help_fits_into_80_columns)
 	}
 	free(text);
 }
-END_TEST
 
-START_TEST(opts_names_of_a_command_differ)
+TEST(opts_names_of_a_command_differ)
 {
 	for (size_t i = 0; i < OPT_COUNT; i++) {
 		for (size_t j = 0; j < i; j++) {
@@ -84,9 +82,8 @@ START_TEST(opts_names_of_a_command_differ)
 		}
 	}
 }
-END_TEST
 
-START_TEST(opts_forwarded_is_of_the_collector_too)
+TEST(opts_forwarded_is_of_the_collector_too, EACH(0, OPT_COUNT))
 {
 	const uint32_t both = IN_COLLECT | IN_RECORD;
 
@@ -95,9 +92,8 @@ START_TEST(opts_forwarded_is_of_the_collector_too)
 		ck_assert_ptr_nonnull(opts_rows[_i].name);
 	}
 }
-END_TEST
 
-START_TEST(opts_words_stand_in_the_order_of_their_enum)
+TEST(opts_words_stand_in_the_order_of_their_enum)
 {
 	static const struct {
 		enum opts_id id;
@@ -122,9 +118,8 @@ START_TEST(opts_words_stand_in_the_order_of_their_enum)
 		ck_assert_str_eq(opts_choice(words[i].id, words[i].number),
 				 words[i].word);
 }
-END_TEST
 
-START_TEST(opts_sort_has_the_keys_of_all_views)
+TEST(opts_sort_has_the_keys_of_all_views)
 {
 	const char *const *views = opts_rows[OPT_VIEW].choices;
 	const char *const *words = opts_rows[OPT_SORT].choices;
@@ -160,9 +155,8 @@ START_TEST(opts_sort_has_the_keys_of_all_views)
 					      "--sort has no '%s'", key);
 	}
 }
-END_TEST
 
-START_TEST(opts_defaults_are_the_constants)
+TEST(opts_defaults_are_the_constants)
 {
 	const char *limit = opts_rows[OPT_LIMIT].usually;
 	struct collect_options options;
@@ -179,7 +173,6 @@ START_TEST(opts_defaults_are_the_constants)
 	ck_assert_int_eq(options.control_fd, -1);
 	ck_assert_int_eq(atoi(limit), SUMMARY_LIMIT);
 }
-END_TEST
 
 /* --- values -------------------------------------------------------------- */
 
@@ -230,7 +223,7 @@ static const struct {
 	{ OPT_OUTPUT, " ", 0, 0 },
 };
 
-START_TEST(opts_value_that_is_allowed_is_read)
+TEST(opts_value_that_is_allowed_is_read, EACH(0, ARRAY_SIZE(good)))
 {
 	struct opts_value value = { .id = good[_i].id, .text = good[_i].text };
 
@@ -238,7 +231,6 @@ START_TEST(opts_value_that_is_allowed_is_read)
 	ck_assert_uint_eq(value.number, good[_i].number);
 	ck_assert_uint_eq(value.word, good[_i].word);
 }
-END_TEST
 
 static const struct {
 	enum opts_id id;
@@ -318,7 +310,7 @@ static const struct {
 	{ OPT_ALLOW_UID, "", "give the name or the number of a user" },
 };
 
-START_TEST(opts_value_that_is_not_allowed_is_refused)
+TEST(opts_value_that_is_not_allowed_is_refused, EACH(0, ARRAY_SIZE(bad)))
 {
 	struct opts_value value = { .id = bad[_i].id, .text = bad[_i].text };
 	char want[OPTS_TEXT_BYTES];
@@ -329,7 +321,6 @@ START_TEST(opts_value_that_is_not_allowed_is_refused)
 	if (bad[_i].want)
 		ck_assert_str_eq(want, bad[_i].want);
 }
-END_TEST
 
 static bool is_taken(enum opts_id id, uint64_t number)
 {
@@ -342,7 +333,7 @@ static bool is_taken(enum opts_id id, uint64_t number)
 }
 
 /* Each row accepts the ends of its range and refuses values beyond. */
-START_TEST(opts_range_holds)
+TEST(opts_range_holds, EACH(0, OPT_COUNT))
 {
 	const struct opts_row *row = &opts_rows[_i];
 	enum opts_id id = (enum opts_id)_i;
@@ -357,9 +348,8 @@ START_TEST(opts_range_holds)
 	ck_assert(is_taken(id, most ? most : UINT64_MAX));
 	ck_assert(!most || !is_taken(id, most + 1));
 }
-END_TEST
 
-START_TEST(opts_value_want_has_room)
+TEST(opts_value_want_has_room, EACH(0, OPT_COUNT))
 {
 	char want[OPTS_TEXT_BYTES], more[2 * OPTS_TEXT_BYTES];
 
@@ -367,9 +357,8 @@ START_TEST(opts_value_want_has_room)
 	opts_value_want((enum opts_id)_i, more, sizeof(more));
 	ck_assert_str_eq(want, more);
 }
-END_TEST
 
-START_TEST(opts_list_is_a_sentence)
+TEST(opts_list_is_a_sentence)
 {
 	static const char *const words[] = { "a", "b", "c" };
 	char text[16];
@@ -381,7 +370,6 @@ START_TEST(opts_list_is_a_sentence)
 	ck_assert_str_eq(opts_list(words, 3, text, 5), "a, b");
 	ck_assert_str_eq(opts_list(words, 3, text, 3), "a,");
 }
-END_TEST
 
 /* --- command lines ------------------------------------------------------- */
 
@@ -417,7 +405,7 @@ static int parse(enum opts_command command, const char *line, struct seen *seen)
 	return opts_parse(command, argc, argv, take_seen, seen);
 }
 
-START_TEST(opts_parse_calls_back_in_order)
+TEST(opts_parse_calls_back_in_order)
 {
 	size_t defaults = 0;
 	struct seen seen;
@@ -438,9 +426,8 @@ START_TEST(opts_parse_calls_back_in_order)
 	ck_assert_str_eq(seen.text, "--json= ");
 	ck_assert_int_eq(optind, 2);
 }
-END_TEST
 
-START_TEST(opts_parse_ends_with_what_is_returned)
+TEST(opts_parse_ends_with_what_is_returned)
 {
 	struct seen seen;
 
@@ -449,9 +436,8 @@ START_TEST(opts_parse_ends_with_what_is_returned)
 		OPTS_FAILED);
 	ck_assert_str_eq(seen.text, "--follow= ");
 }
-END_TEST
 
-START_TEST(opts_parse_refuses_what_is_wrong)
+TEST(opts_parse_refuses_what_is_wrong)
 {
 	static const struct {
 		enum opts_command command;
@@ -476,9 +462,8 @@ START_TEST(opts_parse_refuses_what_is_wrong)
 		ck_assert_str_eq(seen.text, "");
 	}
 }
-END_TEST
 
-START_TEST(opts_commands_have_their_names)
+TEST(opts_commands_have_their_names)
 {
 	ck_assert_uint_eq(opts_find_command("record"), CMD_RECORD);
 	ck_assert_uint_eq(opts_find_command("c++"), CMD_CXX);
@@ -487,11 +472,10 @@ START_TEST(opts_commands_have_their_names)
 	ck_assert_int_eq(opts_find_operand(CMD_CTL, "list"), 0);
 	ck_assert_int_eq(opts_find_operand(CMD_CTL, "lis"), -1);
 }
-END_TEST
 
 /* --- spelling ------------------------------------------------------------ */
 
-START_TEST(spelling_nearest_is_the_one_that_was_meant)
+TEST(spelling_nearest_is_the_one_that_was_meant)
 {
 	static const char *const words[] = { "--filter", "--follow", NULL,
 					     "--depth", "--cpu" };
@@ -522,9 +506,8 @@ START_TEST(spelling_nearest_is_the_one_that_was_meant)
 			      "%s is %s", cases[i].text, got ? got : "nothing");
 	}
 }
-END_TEST
 
-START_TEST(spelling_nearest_of_two_is_none)
+TEST(spelling_nearest_of_two_is_none)
 {
 	static const char *const words[] = { "--max-size", "--map-size" };
 
@@ -534,38 +517,10 @@ START_TEST(spelling_nearest_of_two_is_none)
 	ck_assert_ptr_eq(spelling_nearest("--max-size=4G", 10, words, 2),
 			 words[0]);
 }
-END_TEST
 
-int main(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("opts");
-	TCase *table = suite_case(suite, "table");
-	TCase *values = suite_case(suite, "values");
-	TCase *lines = suite_case(suite, "lines");
-	TCase *spelling = suite_case(suite, "spelling");
-
 	log_init("test_opts", LOG_ERR);
-	tcase_add_loop_test(table, opts_help_tells_every_word, 0, OPT_COUNT);
-	tcase_add_loop_test(table, opts_help_fits_into_80_columns, 0,
-			    CMD_COUNT);
-	tcase_add_test(table, opts_names_of_a_command_differ);
-	tcase_add_loop_test(table, opts_forwarded_is_of_the_collector_too, 0,
-			    OPT_COUNT);
-	tcase_add_test(table, opts_words_stand_in_the_order_of_their_enum);
-	tcase_add_test(table, opts_sort_has_the_keys_of_all_views);
-	tcase_add_test(table, opts_defaults_are_the_constants);
-	tcase_add_loop_test(values, opts_value_that_is_allowed_is_read, 0,
-			    ARRAY_SIZE(good));
-	tcase_add_loop_test(values, opts_value_that_is_not_allowed_is_refused,
-			    0, ARRAY_SIZE(bad));
-	tcase_add_loop_test(values, opts_range_holds, 0, OPT_COUNT);
-	tcase_add_loop_test(values, opts_value_want_has_room, 0, OPT_COUNT);
-	tcase_add_test(values, opts_list_is_a_sentence);
-	tcase_add_test(lines, opts_parse_calls_back_in_order);
-	tcase_add_test(lines, opts_parse_ends_with_what_is_returned);
-	tcase_add_test(lines, opts_parse_refuses_what_is_wrong);
-	tcase_add_test(lines, opts_commands_have_their_names);
-	tcase_add_test(spelling, spelling_nearest_is_the_one_that_was_meant);
-	tcase_add_test(spelling, spelling_nearest_of_two_is_none);
-	return suite_run(suite);
 }
+
+SUITE(begin_suite, NULL);

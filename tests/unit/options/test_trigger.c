@@ -35,7 +35,7 @@ static const struct {
 	{ "counter::f() > 5ns", "counter::f()", 6 },
 };
 
-START_TEST(a_call_has_a_name_and_a_time)
+TEST(a_call_has_a_name_and_a_time, EACH(0, ARRAY_SIZE(calls)))
 {
 	struct expression_error error;
 	struct trigger out;
@@ -46,7 +46,6 @@ START_TEST(a_call_has_a_name_and_a_time)
 	ck_assert_uint_eq(out.min_ns, calls[_i].min_ns);
 	ck_assert_ptr_eq(out.text, calls[_i].text);
 }
-END_TEST
 
 static const struct {
 	const char *text, *name;
@@ -62,7 +61,8 @@ static const struct {
 	{ "call f<int> > 1000000 x p99", "f<int>", 1e6, false },
 };
 
-START_TEST(a_call_may_be_held_against_the_p99_of_its_function)
+TEST(a_call_may_be_held_against_the_p99_of_its_function,
+     EACH(0, ARRAY_SIZE(relative)))
 {
 	struct expression_error error;
 	struct trigger out;
@@ -73,7 +73,6 @@ START_TEST(a_call_may_be_held_against_the_p99_of_its_function)
 	ck_assert_double_eq(out.times, relative[_i].times);
 	ck_assert_int_eq(out.equal, relative[_i].equal);
 }
-END_TEST
 
 static const struct {
 	const char *text, *name;
@@ -89,7 +88,7 @@ static const struct {
 	{ "counter heap > 1.5G", "heap", 1.5 * (1 << 30), true, false },
 };
 
-START_TEST(a_counter_has_a_bound_on_one_side)
+TEST(a_counter_has_a_bound_on_one_side, EACH(0, ARRAY_SIZE(counters)))
 {
 	struct expression_error error;
 	struct trigger out;
@@ -104,7 +103,6 @@ START_TEST(a_counter_has_a_bound_on_one_side)
 	ck_assert_int_eq(trigger_is_beyond(&out, out.bound + 1), out.greater);
 	ck_assert_int_eq(trigger_is_beyond(&out, out.bound - 1), !out.greater);
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -122,7 +120,7 @@ static const struct {
 	{ " crash ", TRIGGER_CRASH, "", 0 },
 };
 
-START_TEST(a_word_says_what_else_it_is_of)
+TEST(a_word_says_what_else_it_is_of, EACH(0, ARRAY_SIZE(others)))
 {
 	struct expression_error error;
 	struct trigger out;
@@ -135,7 +133,6 @@ START_TEST(a_word_says_what_else_it_is_of)
 	ck_assert_str_eq(out.name, others[_i].name);
 	ck_assert_int_eq(out.signal, others[_i].signal);
 }
-END_TEST
 
 static const struct {
 	const char *text;
@@ -185,7 +182,7 @@ static const struct {
 	{ "crash now", 6, "crash takes no argument" },
 };
 
-START_TEST(an_error_has_the_place_of_what_is_wrong)
+TEST(an_error_has_the_place_of_what_is_wrong, EACH(0, ARRAY_SIZE(bad)))
 {
 	struct expression_error error = { 0 };
 	struct trigger out;
@@ -196,9 +193,8 @@ START_TEST(an_error_has_the_place_of_what_is_wrong)
 	ck_assert_msg(strstr(error.why, bad[_i].why), "'%s': %s", bad[_i].text,
 		      error.why);
 }
-END_TEST
 
-START_TEST(a_name_that_is_too_long_is_refused)
+TEST(a_name_that_is_too_long_is_refused)
 {
 	static char text[EXPRESSION_GLOB + 32];
 	struct expression_error error;
@@ -211,9 +207,8 @@ START_TEST(a_name_that_is_too_long_is_refused)
 	ck_assert_int_eq(trigger_parse(text, &out, &error), -EINVAL);
 	ck_assert_uint_eq(error.at, 0);
 }
-END_TEST
 
-START_TEST(any_text_is_read_or_refused_with_a_place_in_it)
+TEST(any_text_is_read_or_refused_with_a_place_in_it)
 {
 	static const char *const pieces[] = {
 		"f",  "<",    ">",	 "=", " ",	"5",   ".",
@@ -237,26 +232,4 @@ START_TEST(any_text_is_read_or_refused_with_a_place_in_it)
 		ck_assert_uint_le(error.at, strlen(text));
 		ck_assert_uint_gt(strlen(error.why), 0);
 	}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("trigger");
-	TCase *tcase = suite_case(suite, "trigger");
-
-	tcase_add_loop_test(tcase, a_call_has_a_name_and_a_time, 0,
-			    ARRAY_SIZE(calls));
-	tcase_add_loop_test(tcase,
-			    a_call_may_be_held_against_the_p99_of_its_function,
-			    0, ARRAY_SIZE(relative));
-	tcase_add_loop_test(tcase, a_counter_has_a_bound_on_one_side, 0,
-			    ARRAY_SIZE(counters));
-	tcase_add_loop_test(tcase, a_word_says_what_else_it_is_of, 0,
-			    ARRAY_SIZE(others));
-	tcase_add_loop_test(tcase, an_error_has_the_place_of_what_is_wrong, 0,
-			    ARRAY_SIZE(bad));
-	tcase_add_test(tcase, a_name_that_is_too_long_is_refused);
-	tcase_add_test(tcase, any_text_is_read_or_refused_with_a_place_in_it);
-	return suite_run(suite);
 }

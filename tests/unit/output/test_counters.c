@@ -32,7 +32,7 @@
 #define SAME_FLAG(a, b) ck_assert_int_eq(a, b)
 #define SAME_LIST(a, b) ck_assert_ptr_eq(a, b)
 
-START_TEST(counters_from_json_reads_what_counters_to_json_writes)
+TEST(counters_from_json_reads_what_counters_to_json_writes)
 {
 	const struct summary_settings settings = {
 #define SETTING(kind, name, ...) .name = VALUE_##kind(__COUNTER__, name),
@@ -113,9 +113,8 @@ START_TEST(counters_from_json_reads_what_counters_to_json_writes)
 	for (size_t i = 0; i < sizeof(json) / sizeof(*json); i++)
 		json_decref(json[i]);
 }
-END_TEST
 
-START_TEST(counters_to_json_keeps_the_order_of_the_table)
+TEST(counters_to_json_keeps_the_order_of_the_table)
 {
 	static const char *const names[] = {
 #define COST(kind, name, ...) #name,
@@ -131,9 +130,8 @@ START_TEST(counters_to_json_keeps_the_order_of_the_table)
 	ck_assert_uint_eq(i, sizeof(names) / sizeof(*names));
 	json_decref(json);
 }
-END_TEST
 
-START_TEST(counters_to_json_of_what_is_not_known_is_null)
+TEST(counters_to_json_of_what_is_not_known_is_null)
 {
 	const struct summary_totals totals = {
 		.temporary_allocs = COUNTER_UNKNOWN,
@@ -150,10 +148,9 @@ START_TEST(counters_to_json_of_what_is_not_known_is_null)
 	ck_assert_str_eq(read.trace_stopped, "before");
 	json_decref(json);
 }
-END_TEST
 
 /* Programs choose counts and names freely. */
-START_TEST(counters_to_json_of_hostile_values_is_json)
+TEST(counters_to_json_of_hostile_values_is_json)
 {
 	const struct summary_totals totals = { .dropped_spans = UINT64_MAX,
 					       .peak_program = "a\xff\x01" };
@@ -167,9 +164,8 @@ START_TEST(counters_to_json_of_hostile_values_is_json)
 		"a?\x01");
 	json_decref(json);
 }
-END_TEST
 
-START_TEST(counters_from_json_of_another_type_is_refused)
+TEST(counters_from_json_of_another_type_is_refused)
 {
 	static const char *const texts[] = {
 		"{\"spans\":\"1\"}",
@@ -198,9 +194,8 @@ START_TEST(counters_from_json_of_another_type_is_refused)
 			 -EBADMSG);
 	json_decref(json);
 }
-END_TEST
 
-START_TEST(counters_from_json_of_nothing_changes_nothing)
+TEST(counters_from_json_of_nothing_changes_nothing)
 {
 	struct summary_cost cost = { .span_ns = 1.5 };
 	json_t *json = json_loads("{\"unheard\":[1]}", 0, NULL);
@@ -209,21 +204,4 @@ START_TEST(counters_from_json_of_nothing_changes_nothing)
 	ck_assert_int_eq(counters_from_json(COUNTERS_COST, json, &cost), 0);
 	ck_assert_double_eq(cost.span_ns, 1.5);
 	json_decref(json);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("counters");
-	TCase *write = suite_case(suite, "to JSON");
-	TCase *read = suite_case(suite, "from JSON");
-
-	tcase_add_test(write, counters_to_json_keeps_the_order_of_the_table);
-	tcase_add_test(write, counters_to_json_of_what_is_not_known_is_null);
-	tcase_add_test(write, counters_to_json_of_hostile_values_is_json);
-	tcase_add_test(read,
-		       counters_from_json_reads_what_counters_to_json_writes);
-	tcase_add_test(read, counters_from_json_of_another_type_is_refused);
-	tcase_add_test(read, counters_from_json_of_nothing_changes_nothing);
-	return suite_run(suite);
 }

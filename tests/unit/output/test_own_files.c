@@ -46,7 +46,11 @@ static void teardown(void)
 	close(g_dir_fd);
 }
 
-START_TEST(only_what_the_table_has)
+SUITE(scratch_enter, scratch_leave);
+
+FIXTURE(setup, teardown);
+
+TEST(only_what_the_table_has)
 {
 	static const char *const wrong[] = {
 		"new.pb.gz",
@@ -68,10 +72,9 @@ START_TEST(only_what_the_table_has)
 	}
 	expect_folder(0, 0);
 }
-END_TEST
 
 /* At any time the folder counts as perfrec's own and can be cleared. */
-START_TEST(what_is_made_is_own)
+TEST(what_is_made_is_own)
 {
 	static const char *const names[] = {
 		"trace.pftrace",
@@ -101,9 +104,8 @@ START_TEST(what_is_made_is_own)
 	own_files_remove(g_dir_fd);
 	expect_folder(0, 0);
 }
-END_TEST
 
-START_TEST(discarded_is_gone)
+TEST(discarded_is_gone)
 {
 	close(own_files_create(g_dir_fd, "wall.pb.gz", 0));
 	own_files_discard(g_dir_fd, "wall.pb.gz");
@@ -116,7 +118,6 @@ START_TEST(discarded_is_gone)
 	ck_assert(!is_there(".wall.pb.gz.new"));
 	unlinkat(g_dir_fd, "wall.pb.gz", AT_REMOVEDIR);
 }
-END_TEST
 
 static void put_file(const char *name, const char *text)
 {
@@ -145,7 +146,7 @@ static void put_snapshots(void)
 	put_file("snapshots/.12345-235959-asked.new/.why.json.new", "{");
 }
 
-START_TEST(snapshots_are_own)
+TEST(snapshots_are_own)
 {
 	struct own_files files;
 
@@ -157,9 +158,8 @@ START_TEST(snapshots_are_own)
 	own_files_remove(g_dir_fd);
 	ck_assert(!is_there("snapshots"));
 }
-END_TEST
 
-START_TEST(what_is_beside_snapshots_keeps_them)
+TEST(what_is_beside_snapshots_keeps_them)
 {
 	static const char *const others[] = {
 		"snapshots/notes",
@@ -197,9 +197,8 @@ START_TEST(what_is_beside_snapshots_keeps_them)
 	own_files_remove(g_dir_fd);
 	expect_folder(0, 0);
 }
-END_TEST
 
-START_TEST(one_snapshot_is_removed)
+TEST(one_snapshot_is_removed)
 {
 	int fd;
 
@@ -219,7 +218,6 @@ START_TEST(one_snapshot_is_removed)
 	close(fd);
 	own_files_remove(g_dir_fd);
 }
-END_TEST
 
 #define WINDOW "17-4"
 #define HIDDEN ".18-4"
@@ -242,7 +240,7 @@ static void put_windows(void)
 	ck_assert(is_there(".push/" HIDDEN));
 }
 
-START_TEST(windows_are_own)
+TEST(windows_are_own)
 {
 	put_windows();
 	expect_folder(1, 0);
@@ -252,9 +250,8 @@ START_TEST(windows_are_own)
 	own_files_remove(g_dir_fd);
 	ck_assert(!is_there(".push"));
 }
-END_TEST
 
-START_TEST(what_is_beside_windows_keeps_them)
+TEST(what_is_beside_windows_keeps_them)
 {
 	static const char *const others[] = {
 		".push/notes",
@@ -286,9 +283,8 @@ START_TEST(what_is_beside_windows_keeps_them)
 	own_files_remove(g_dir_fd);
 	expect_folder(0, 0);
 }
-END_TEST
 
-START_TEST(one_window_is_removed)
+TEST(one_window_is_removed)
 {
 	int fd;
 
@@ -305,10 +301,9 @@ START_TEST(one_window_is_removed)
 	own_files_remove(g_dir_fd);
 	expect_folder(0, 0);
 }
-END_TEST
 
 /* Other tools write a file of this name, too. */
-START_TEST(another_why_is_foreign)
+TEST(another_why_is_foreign)
 {
 	put_file("why.json", "{\"because\": 1}");
 	expect_folder(0, 1);
@@ -318,28 +313,4 @@ START_TEST(another_why_is_foreign)
 	expect_folder(1, 0);
 	own_files_remove(g_dir_fd);
 	ck_assert(!is_there("why.json"));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("own_files");
-	TCase *tests = suite_case(suite, "files");
-	int failed;
-
-	scratch_enter();
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, only_what_the_table_has);
-	tcase_add_test(tests, what_is_made_is_own);
-	tcase_add_test(tests, discarded_is_gone);
-	tcase_add_test(tests, snapshots_are_own);
-	tcase_add_test(tests, what_is_beside_snapshots_keeps_them);
-	tcase_add_test(tests, windows_are_own);
-	tcase_add_test(tests, what_is_beside_windows_keeps_them);
-	tcase_add_test(tests, one_window_is_removed);
-	tcase_add_test(tests, one_snapshot_is_removed);
-	tcase_add_test(tests, another_why_is_foreign);
-	failed = suite_run(suite);
-	scratch_leave();
-	return failed;
 }

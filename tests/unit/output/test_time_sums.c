@@ -8,7 +8,7 @@
 
 #define MS UINT64_C(1000000)
 
-START_TEST(time_sums_that_agree_have_no_surplus)
+TEST(time_sums_that_agree_have_no_surplus)
 {
 	const struct time_sums sums = { .functions_ns = 900 * MS,
 					.threads_ns = 1000 * MS,
@@ -20,9 +20,8 @@ START_TEST(time_sums_that_agree_have_no_surplus)
 	ck_assert_uint_eq(none.threads_ns, 0);
 	ck_assert_uint_eq(none.silent_ns, 0);
 }
-END_TEST
 
-START_TEST(time_sums_may_be_off_by_a_percent_or_5_ms)
+TEST(time_sums_may_be_off_by_a_percent_or_5_ms)
 {
 	struct time_sums sums = { .functions_ns = 1010 * MS,
 				  .threads_ns = 1000 * MS,
@@ -39,9 +38,8 @@ START_TEST(time_sums_may_be_off_by_a_percent_or_5_ms)
 	sums.functions_ns++;
 	ck_assert_uint_eq(time_sums_check(&sums).functions_ns, 5 * MS + 1);
 }
-END_TEST
 
-START_TEST(time_sums_bound_the_next_by_what_is_left)
+TEST(time_sums_bound_the_next_by_what_is_left)
 {
 	const struct time_sums sums = { .functions_ns = 3000 * MS,
 					.threads_ns = 2000 * MS,
@@ -53,9 +51,8 @@ START_TEST(time_sums_bound_the_next_by_what_is_left)
 	ck_assert_uint_eq(out.silent_ns, 700 * MS);
 	ck_assert_uint_eq(out.functions_ns, 2500 * MS);
 }
-END_TEST
 
-START_TEST(time_sums_allow_functions_what_the_host_took)
+TEST(time_sums_allow_functions_what_the_host_took)
 {
 	const struct time_sums sums = { .functions_ns = 1300 * MS,
 					.threads_ns = 1000 * MS,
@@ -63,9 +60,8 @@ START_TEST(time_sums_allow_functions_what_the_host_took)
 
 	ck_assert_uint_eq(time_sums_check(&sums).functions_ns, 0);
 }
-END_TEST
 
-START_TEST(time_sums_without_cpu_time_bound_functions_only)
+TEST(time_sums_without_cpu_time_bound_functions_only)
 {
 	const struct time_sums sums = { .functions_ns = 100 * MS,
 					.threads_ns = 50 * MS,
@@ -79,9 +75,8 @@ START_TEST(time_sums_without_cpu_time_bound_functions_only)
 	ck_assert_uint_eq(time_sums_cpu_ns(7, 5, true), 7);
 	ck_assert_uint_eq(time_sums_cpu_ns(7, 5, false), 0);
 }
-END_TEST
 
-START_TEST(time_sums_of_states_make_up_the_wall_time)
+TEST(time_sums_of_states_make_up_the_wall_time)
 {
 	ck_assert(time_sums_make_up(1000 * MS, 1010 * MS));
 	ck_assert(time_sums_make_up(1010 * MS, 1000 * MS));
@@ -89,19 +84,4 @@ START_TEST(time_sums_of_states_make_up_the_wall_time)
 	ck_assert(!time_sums_make_up(1011 * MS, 1000 * MS));
 	ck_assert(time_sums_make_up(5 * MS, 0));
 	ck_assert(!time_sums_make_up(0, 5 * MS + 1));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("time_sums");
-	TCase *tcase = suite_case(suite, "time_sums");
-
-	tcase_add_test(tcase, time_sums_that_agree_have_no_surplus);
-	tcase_add_test(tcase, time_sums_may_be_off_by_a_percent_or_5_ms);
-	tcase_add_test(tcase, time_sums_bound_the_next_by_what_is_left);
-	tcase_add_test(tcase, time_sums_allow_functions_what_the_host_took);
-	tcase_add_test(tcase, time_sums_without_cpu_time_bound_functions_only);
-	tcase_add_test(tcase, time_sums_of_states_make_up_the_wall_time);
-	return suite_run(suite);
 }

@@ -32,7 +32,7 @@ static const char *logged(void)
 	return text;
 }
 
-START_TEST(nothing_is_no_line)
+TEST(nothing_is_no_line)
 {
 	struct unwritten unwritten = { 0 };
 
@@ -41,9 +41,8 @@ START_TEST(nothing_is_no_line)
 	ck_assert_int_eq(unwritten_log(&unwritten, "data"), 0);
 	ck_assert_str_eq(logged(), "");
 }
-END_TEST
 
-START_TEST(one_line_a_cause)
+TEST(one_line_a_cause)
 {
 	struct unwritten unwritten = { 0 };
 
@@ -63,9 +62,8 @@ START_TEST(one_line_a_cause)
 	/* The log forgets them. */
 	ck_assert_int_eq(unwritten_log(&unwritten, "data"), 0);
 }
-END_TEST
 
-START_TEST(names_without_room)
+TEST(names_without_room)
 {
 	struct unwritten unwritten = { 0 };
 	const char *names = unwritten.cause[0].names;
@@ -85,9 +83,8 @@ START_TEST(names_without_room)
 	ck_assert_uint_eq((length - 5) % 10, 8);
 	ck_assert_ptr_eq(strstr(names, "..."), names + length - 3);
 }
-END_TEST
 
-START_TEST(more_causes_than_room)
+TEST(more_causes_than_room)
 {
 	struct unwritten unwritten = { 0 };
 
@@ -98,9 +95,8 @@ START_TEST(more_causes_than_room)
 	ck_assert_str_eq(unwritten.cause[UNWRITTEN_CAUSES - 1].names,
 			 "x, x, x");
 }
-END_TEST
 
-START_TEST(said_once_until_it_works)
+TEST(said_once_until_it_works)
 {
 	int said = 0;
 
@@ -114,10 +110,9 @@ START_TEST(said_once_until_it_works)
 	ck_assert_ptr_null(strstr(logged(), "all of 3 in"));
 	ck_assert_ptr_nonnull(strstr(logged(), "all of 4 in"));
 }
-END_TEST
 
 /* Names the process' limit, or else the file system's. */
-START_TEST(too_large_names_the_limit)
+TEST(too_large_names_the_limit)
 {
 	struct unwritten unwritten = { 0 };
 	struct rlimit limit;
@@ -143,9 +138,8 @@ START_TEST(too_large_names_the_limit)
 			 "File too large (ulimit -f allows no more than 64.0 "
 			 "KiB: raise it, or record less, see --max-size)\n");
 }
-END_TEST
 
-START_TEST(another_folder_only_where_it_helps)
+TEST(another_folder_only_where_it_helps)
 {
 	ck_assert_str_eq(unwritten_way_out(-EACCES),
 			 "choose another folder with -o");
@@ -154,20 +148,4 @@ START_TEST(another_folder_only_where_it_helps)
 	ck_assert_str_eq(unwritten_way_out(-EMFILE), "raise ulimit -n");
 	ck_assert_str_eq(unwritten_way_out(-ENOMEM),
 			 "free memory, or raise ulimit -v");
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("unwritten");
-	TCase *tests = suite_case(suite, "files");
-
-	tcase_add_test(tests, nothing_is_no_line);
-	tcase_add_test(tests, one_line_a_cause);
-	tcase_add_test(tests, names_without_room);
-	tcase_add_test(tests, more_causes_than_room);
-	tcase_add_test(tests, said_once_until_it_works);
-	tcase_add_test(tests, too_large_names_the_limit);
-	tcase_add_test(tests, another_folder_only_where_it_helps);
-	return suite_run(suite);
 }

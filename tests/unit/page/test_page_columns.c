@@ -16,7 +16,7 @@ static void expect_bytes(const char *bytes, size_t count)
 	page_columns_release(&g_columns);
 }
 
-START_TEST(page_columns_write_numbers_in_seven_bits)
+TEST(page_columns_write_numbers_in_seven_bits)
 {
 	page_columns_begin(&g_columns, "u", "a.%d", 7);
 	page_columns_put(&g_columns, 0);
@@ -28,9 +28,8 @@ START_TEST(page_columns_write_numbers_in_seven_bits)
 	ck_assert_uint_eq(g_columns.column[0].bytes, 5);
 	expect_bytes("\x00\x7f\x80\x01\x00", 5);
 }
-END_TEST
 
-START_TEST(page_columns_write_differences)
+TEST(page_columns_write_differences)
 {
 	page_columns_begin(&g_columns, "d", "d");
 	page_columns_put(&g_columns, 5);
@@ -41,17 +40,15 @@ START_TEST(page_columns_write_differences)
 	page_columns_put_signed(&g_columns, 2);
 	expect_bytes("\x0a\x00\x0b\x03\x04", 5);
 }
-END_TEST
 
-START_TEST(page_columns_have_no_number_that_javascript_rounds)
+TEST(page_columns_have_no_number_that_javascript_rounds)
 {
 	page_columns_begin(&g_columns, "u", "u");
 	page_columns_put(&g_columns, UINT64_MAX);
 	expect_bytes("\xff\xff\xff\xff\xff\xff\xff\x0f", 8);
 }
-END_TEST
 
-START_TEST(page_columns_are_cut_off_behind)
+TEST(page_columns_are_cut_off_behind)
 {
 	page_columns_begin(&g_columns, "text", "t");
 	page_columns_put_text(&g_columns, "ab");
@@ -60,18 +57,4 @@ START_TEST(page_columns_are_cut_off_behind)
 	page_columns_cut(&g_columns, 1);
 	ck_assert_uint_eq(g_columns.count, 1);
 	expect_bytes("ab\0", 3);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("page_columns");
-	TCase *tcase = suite_case(suite, "page_columns");
-
-	tcase_add_test(tcase, page_columns_write_numbers_in_seven_bits);
-	tcase_add_test(tcase, page_columns_write_differences);
-	tcase_add_test(tcase,
-		       page_columns_have_no_number_that_javascript_rounds);
-	tcase_add_test(tcase, page_columns_are_cut_off_behind);
-	return suite_run(suite);
 }

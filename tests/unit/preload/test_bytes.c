@@ -48,7 +48,7 @@ static void fill(unsigned char bytes[SIZE])
 }
 
 /* Tries all lengths and alignments; the bytes around must not change. */
-START_TEST(bytes_move_set_and_copy_as_libc_does)
+TEST(bytes_move_set_and_copy_as_libc_does)
 {
 	unsigned char own[SIZE], libc[SIZE];
 	size_t from, to, bytes;
@@ -71,14 +71,13 @@ START_TEST(bytes_move_set_and_copy_as_libc_does)
 				ck_assert_mem_eq(own + to, libc + from, bytes);
 			}
 }
-END_TEST
 
 static int sign(int x)
 {
 	return (x > 0) - (x < 0);
 }
 
-START_TEST(bytes_compare_as_libc_does)
+TEST(bytes_compare_as_libc_does)
 {
 	static const char *const texts[] = { "",      "a",	"b",
 					     "ab",    "ab\xff", "abc",
@@ -101,24 +100,11 @@ START_TEST(bytes_compare_as_libc_does)
 					 !memcmp(a, b, most));
 		}
 }
-END_TEST
 
-START_TEST(bytes_lengths_end_at_zero_or_the_most)
+TEST(bytes_lengths_end_at_zero_or_the_most)
 {
 	ck_assert_uint_eq(own_strlen(""), 0);
 	ck_assert_uint_eq(own_strlen("abc\0def"), 3);
 	ck_assert_uint_eq(own_strnlen("abc", 2), 2);
 	ck_assert_uint_eq(own_strnlen("abc", 9), 3);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("bytes");
-	TCase *tcase = suite_case(suite, "bytes");
-
-	tcase_add_test(tcase, bytes_move_set_and_copy_as_libc_does);
-	tcase_add_test(tcase, bytes_compare_as_libc_does);
-	tcase_add_test(tcase, bytes_lengths_end_at_zero_or_the_most);
-	return suite_run(suite);
 }

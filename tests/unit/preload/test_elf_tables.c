@@ -25,7 +25,7 @@ static void libc_tables(struct elf_tables *tables)
 	elf_tables_of(tables, g_libc);
 }
 
-START_TEST(finds_what_dlsym_finds)
+TEST(finds_what_dlsym_finds)
 {
 	static const char *const names[] = {
 		"malloc",  "getenv",   "pthread_cond_wait",
@@ -40,10 +40,9 @@ START_TEST(finds_what_dlsym_finds)
 				      dlsym(g_libc, names[i]),
 			      "%s", names[i]);
 }
-END_TEST
 
 /* dlsym() finds the default version only. */
-START_TEST(finds_a_version_by_its_name)
+TEST(finds_a_version_by_its_name)
 {
 	static const char name[] = "pthread_create";
 	struct elf_tables tables;
@@ -69,9 +68,8 @@ START_TEST(finds_a_version_by_its_name)
 		elf_tables_find_version(&tables, "xdr_bool", "GLIBC_2.3"));
 #endif
 }
-END_TEST
 
-START_TEST(finds_nothing_that_is_not_there)
+TEST(finds_nothing_that_is_not_there)
 {
 	struct elf_tables tables;
 
@@ -87,9 +85,8 @@ START_TEST(finds_nothing_that_is_not_there)
 	ck_assert_ptr_null(elf_tables_find(&tables, "malloc"));
 	ck_assert_uint_eq(elf_tables_symbol_bytes(&tables), 0);
 }
-END_TEST
 
-START_TEST(reads_the_name_and_the_size)
+TEST(reads_the_name_and_the_size)
 {
 	struct elf_tables tables;
 	size_t bytes;
@@ -100,10 +97,9 @@ START_TEST(reads_the_name_and_the_size)
 	ck_assert_uint_gt(bytes / sizeof(ElfW(Sym)), 1000);
 	ck_assert_uint_lt(bytes, 1 << 20);
 }
-END_TEST
 
 /* The SysV hash table; some kernels' vDSO has no other. */
-START_TEST(finds_by_the_old_hash)
+TEST(finds_by_the_old_hash)
 {
 	uintptr_t base = getauxval(AT_SYSINFO_EHDR);
 	const ElfW(Ehdr) *header = (const void *)base;
@@ -138,9 +134,8 @@ START_TEST(finds_by_the_old_hash)
 	ck_assert_uint_gt(found, 0);
 	ck_assert_ptr_null(elf_tables_find(&tables, "no_such_function"));
 }
-END_TEST
 
-START_TEST(finds_where_a_reference_was_resolved)
+TEST(finds_where_a_reference_was_resolved)
 {
 	struct elf_tables tables;
 	void *const *slot;
@@ -151,19 +146,4 @@ START_TEST(finds_where_a_reference_was_resolved)
 	slot = elf_tables_slot(&tables, "gnu_get_libc_version");
 	ck_assert_ptr_nonnull(slot);
 	ck_assert_ptr_eq(*slot, dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("elf_tables");
-	TCase *tcase = suite_case(suite, "elf_tables");
-
-	tcase_add_test(tcase, finds_what_dlsym_finds);
-	tcase_add_test(tcase, finds_a_version_by_its_name);
-	tcase_add_test(tcase, finds_nothing_that_is_not_there);
-	tcase_add_test(tcase, reads_the_name_and_the_size);
-	tcase_add_test(tcase, finds_by_the_old_hash);
-	tcase_add_test(tcase, finds_where_a_reference_was_resolved);
-	return suite_run(suite);
 }

@@ -19,7 +19,9 @@ static void begin_set(void)
 	ck_assert_ptr_nonnull(g_buckets);
 }
 
-START_TEST(what_was_added_is_removed_once)
+FIXTURE(begin_set, NULL);
+
+TEST(what_was_added_is_removed_once)
 {
 	ck_assert(!heap_live_remove(BLOCK));
 	ck_assert(heap_live_add(BLOCK));
@@ -27,17 +29,15 @@ START_TEST(what_was_added_is_removed_once)
 	ck_assert(heap_live_remove(BLOCK));
 	ck_assert(!heap_live_remove(BLOCK));
 }
-END_TEST
 
-START_TEST(no_block_is_refused)
+TEST(no_block_is_refused)
 {
 	ck_assert(!heap_live_add(0));
 	ck_assert(!heap_live_remove(0));
 }
-END_TEST
 
 /* One more block than a bucket has entries; all share one count. */
-START_TEST(a_full_bucket_takes_no_more)
+TEST(a_full_bucket_takes_no_more)
 {
 	uint64_t want = heap_live_hash(BLOCK), key = BLOCK, key_of[9];
 	size_t found = 0;
@@ -57,9 +57,8 @@ START_TEST(a_full_bucket_takes_no_more)
 	for (size_t i = 0; i < 9; i++)
 		ck_assert(heap_live_remove(key_of[i]) == (i != 3));
 }
-END_TEST
 
-START_TEST(many_blocks)
+TEST(many_blocks)
 {
 	const uint64_t blocks = 20000;
 	uint64_t added = 0, removed = 0;
@@ -74,10 +73,9 @@ START_TEST(many_blocks)
 	for (size_t i = 0; i < ARRAY_SIZE(g_heap_live_count); i++)
 		ck_assert_uint_eq(g_heap_live_count[i], 0);
 }
-END_TEST
 
 /* A count saturates at 255; then each free searches the bucket. */
-START_TEST(a_count_that_overflows_hides_nothing)
+TEST(a_count_that_overflows_hides_nothing)
 {
 	uint8_t *count = heap_live_count(heap_live_hash(BLOCK));
 
@@ -88,19 +86,4 @@ START_TEST(a_count_that_overflows_hides_nothing)
 	ck_assert(heap_live_add(BLOCK));
 	ck_assert(heap_live_remove(BLOCK));
 	ck_assert(!heap_live_remove(BLOCK));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("heap_live");
-	TCase *tcase = suite_case(suite, "heap_live");
-
-	tcase_add_checked_fixture(tcase, begin_set, NULL);
-	tcase_add_test(tcase, what_was_added_is_removed_once);
-	tcase_add_test(tcase, no_block_is_refused);
-	tcase_add_test(tcase, a_full_bucket_takes_no_more);
-	tcase_add_test(tcase, many_blocks);
-	tcase_add_test(tcase, a_count_that_overflows_hides_nothing);
-	return suite_run(suite);
 }

@@ -10,7 +10,7 @@
 #include "preload/alloc/poisson.h"
 #include "tests/suite.h"
 
-START_TEST(log2_is_right_to_30_bits)
+TEST(log2_is_right_to_30_bits)
 {
 	uint64_t x = 1, state = 42;
 	int i;
@@ -27,9 +27,8 @@ START_TEST(log2_is_right_to_30_bits)
 					right, 1e-9);
 	}
 }
-END_TEST
 
-START_TEST(mean_and_spread_are_those_of_an_exponential)
+TEST(mean_and_spread_are_those_of_an_exponential)
 {
 	const double n = 200000, period = 524288;
 	double sum = 0, squares = 0;
@@ -49,9 +48,8 @@ START_TEST(mean_and_spread_are_those_of_an_exponential)
 	ck_assert_double_eq_tol(squares / n / period / period, 2,
 				3 * sqrt(20 / n));
 }
-END_TEST
 
-START_TEST(estimates_are_unbiased)
+TEST(estimates_are_unbiased)
 {
 	static const uint64_t sizes[] = { 16, 100, 4096, 70000, 1 << 20 };
 	static const double n[] = { 4e6, 1e6, 1e5, 1e4, 2e3 };
@@ -84,9 +82,8 @@ START_TEST(estimates_are_unbiased)
 					3 * sigma + 1e-6 * n[i]);
 	}
 }
-END_TEST
 
-START_TEST(extremes_do_not_overflow)
+TEST(extremes_do_not_overflow)
 {
 	uint64_t state = 1;
 	int i;
@@ -100,17 +97,4 @@ START_TEST(extremes_do_not_overflow)
 		ck_assert_int_ge(huge, 0);
 		ck_assert_int_lt(huge, 1LL << 47);
 	}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("poisson");
-	TCase *tcase = suite_case(suite, "poisson");
-
-	tcase_add_test(tcase, log2_is_right_to_30_bits);
-	tcase_add_test(tcase, mean_and_spread_are_those_of_an_exponential);
-	tcase_add_test(tcase, estimates_are_unbiased);
-	tcase_add_test(tcase, extremes_do_not_overflow);
-	return suite_run(suite);
 }

@@ -25,7 +25,9 @@ static uint64_t end_word(uint64_t site, uintptr_t sp)
 	return record_word(RECORD_END, site, sp);
 }
 
-START_TEST(an_end_takes_its_begin)
+FIXTURE(empty_stack, NULL);
+
+TEST(an_end_takes_its_begin)
 {
 	ck_assert(span_stack_push(&g_stack, F, SP));
 	ck_assert(span_stack_push(&g_stack, G, SP - 64));
@@ -35,9 +37,8 @@ START_TEST(an_end_takes_its_begin)
 	ck_assert(!span_stack_end(&g_stack, F, SP));
 	ck_assert_uint_eq(g_stack.count, 0);
 }
-END_TEST
 
-START_TEST(an_end_of_a_recorded_span_takes_nothing)
+TEST(an_end_of_a_recorded_span_takes_nothing)
 {
 	span_stack_push(&g_stack, F, SP);
 	/* G's begin was recorded. Its caller F is still open. */
@@ -45,9 +46,8 @@ START_TEST(an_end_of_a_recorded_span_takes_nothing)
 	ck_assert_uint_eq(g_stack.count, 1);
 	ck_assert(span_stack_end(&g_stack, F, SP));
 }
-END_TEST
 
-START_TEST(frames_that_a_jump_has_left_are_forgotten)
+TEST(frames_that_a_jump_has_left_are_forgotten)
 {
 	span_stack_push(&g_stack, F, SP);
 	span_stack_push(&g_stack, G, SP - 64);
@@ -56,9 +56,8 @@ START_TEST(frames_that_a_jump_has_left_are_forgotten)
 	ck_assert(span_stack_end(&g_stack, F, SP));
 	ck_assert_uint_eq(g_stack.count, 0);
 }
-END_TEST
 
-START_TEST(a_full_stack_counts)
+TEST(a_full_stack_counts)
 {
 	for (uintptr_t i = 0; i < SPAN_STACK_MAX; i++)
 		ck_assert(span_stack_push(&g_stack, F, SP - 16 * i));
@@ -73,9 +72,8 @@ START_TEST(a_full_stack_counts)
 		ck_assert(span_stack_end(&g_stack, F, SP - 16 * i));
 	ck_assert_uint_eq(g_stack.count, 0);
 }
-END_TEST
 
-START_TEST(what_was_counted_goes_with_the_top)
+TEST(what_was_counted_goes_with_the_top)
 {
 	for (uintptr_t i = 0; i < SPAN_STACK_MAX; i++)
 		span_stack_push(&g_stack, F, SP - 16 * i);
@@ -83,9 +81,8 @@ START_TEST(what_was_counted_goes_with_the_top)
 	span_stack_pop(&g_stack);
 	ck_assert_uint_eq(g_stack.above, 0);
 }
-END_TEST
 
-START_TEST(an_annotation_ends_in_any_order)
+TEST(an_annotation_ends_in_any_order)
 {
 	span_stack_push(&g_stack, NOTE, SP - 32);
 	span_stack_push(&g_stack, G, SP - 64);
@@ -98,9 +95,8 @@ START_TEST(an_annotation_ends_in_any_order)
 	span_stack_repair(&g_stack, SP);
 	ck_assert_uint_eq(g_stack.count, 0);
 }
-END_TEST
 
-START_TEST(annotations_of_one_site_are_told_apart_by_the_hint)
+TEST(annotations_of_one_site_are_told_apart_by_the_hint)
 {
 	span_stack_push(&g_stack, NOTE, SP - 32);
 	span_stack_push(&g_stack, NOTE, SP - 64);
@@ -109,9 +105,8 @@ START_TEST(annotations_of_one_site_are_told_apart_by_the_hint)
 	ck_assert_uint_eq(g_stack.count, 1);
 	ck_assert(span_stack_end_note(&g_stack, end_word(NOTE, SP - 32)));
 }
-END_TEST
 
-START_TEST(annotations_that_nobody_ends_go_with_their_function)
+TEST(annotations_that_nobody_ends_go_with_their_function)
 {
 	span_stack_push(&g_stack, F, SP);
 	/* An inlined function shares the stack pointer. */
@@ -120,34 +115,12 @@ START_TEST(annotations_that_nobody_ends_go_with_their_function)
 	ck_assert(span_stack_end(&g_stack, F, SP));
 	ck_assert_uint_eq(g_stack.count, 0);
 }
-END_TEST
 
-START_TEST(an_annotation_may_be_one_that_was_counted)
+TEST(an_annotation_may_be_one_that_was_counted)
 {
 	ck_assert(!span_stack_end_above(&g_stack));
 	for (uintptr_t i = 0; i <= SPAN_STACK_MAX; i++)
 		span_stack_push(&g_stack, NOTE, SP - 16 * i);
 	ck_assert(span_stack_end_above(&g_stack));
 	ck_assert(!span_stack_end_above(&g_stack));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("span_stack");
-	TCase *tcase = suite_case(suite, "span_stack");
-
-	tcase_add_checked_fixture(tcase, empty_stack, NULL);
-	tcase_add_test(tcase, an_end_takes_its_begin);
-	tcase_add_test(tcase, an_end_of_a_recorded_span_takes_nothing);
-	tcase_add_test(tcase, frames_that_a_jump_has_left_are_forgotten);
-	tcase_add_test(tcase, a_full_stack_counts);
-	tcase_add_test(tcase, what_was_counted_goes_with_the_top);
-	tcase_add_test(tcase, an_annotation_ends_in_any_order);
-	tcase_add_test(tcase,
-		       annotations_of_one_site_are_told_apart_by_the_hint);
-	tcase_add_test(tcase,
-		       annotations_that_nobody_ends_go_with_their_function);
-	tcase_add_test(tcase, an_annotation_may_be_one_that_was_counted);
-	return suite_run(suite);
 }

@@ -460,26 +460,12 @@ static const struct expectation unsound[] = {
 	{ NO_LOOK_AT_TAIL, "no look at tail" },
 };
 
-START_TEST(wake_model_as_written_loses_no_wakeup)
+TEST(wake_model_as_written_loses_no_wakeup, EACH(0, ARRAY_SIZE(sound)))
 {
 	ck_assert_uint_eq(explore(sound[_i].flaw, sound[_i].name), 0);
 }
-END_TEST
 
-START_TEST(wake_model_with_a_flaw_loses_wakeups)
+TEST(wake_model_with_a_flaw_loses_wakeups, EACH(0, ARRAY_SIZE(unsound)))
 {
 	ck_assert_uint_gt(explore(unsound[_i].flaw, unsound[_i].name), 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("wake_model");
-	TCase *wakes = suite_case(suite, "wakes");
-
-	tcase_add_loop_test(wakes, wake_model_as_written_loses_no_wakeup, 0,
-			    ARRAY_SIZE(sound));
-	tcase_add_loop_test(wakes, wake_model_with_a_flaw_loses_wakeups, 0,
-			    ARRAY_SIZE(unsound));
-	return suite_run(suite);
 }

@@ -34,7 +34,7 @@ static int64_t size_of(const uint8_t *code, size_t bytes)
 		size_of(code, sizeof(code));               \
 	})
 
-START_TEST(size_is_that_of_pushes_and_sums)
+TEST(size_is_that_of_pushes_and_sums)
 {
 	ck_assert_int_eq(SIZE_OF({ PUSH_RBP, MOV_RSP_RBP, CALL }), 0);
 	ck_assert_int_eq(
@@ -54,9 +54,8 @@ START_TEST(size_is_that_of_pushes_and_sums)
 				   ADD_RSP(8), CALL }),
 			 0);
 }
-END_TEST
 
-START_TEST(size_follows_branches)
+TEST(size_follows_branches)
 {
 	/* Early exit: je +7, over two pushes and a call, to a call. */
 	ck_assert_int_eq(SIZE_OF({ PUSH_RBP, MOV_RSP_RBP, 0x74, 9, PUSH_RBX,
@@ -70,9 +69,8 @@ START_TEST(size_follows_branches)
 	ck_assert_int_eq(
 		SIZE_OF({ PUSH_RBP, MOV_RSP_RBP, PUSH_RBX, 0xeb, 5, CALL }), 8);
 }
-END_TEST
 
-START_TEST(size_is_not_guessed)
+TEST(size_is_not_guessed)
 {
 	/* No frame pointer: push %rbp, xor %ebp, %ebp */
 	ck_assert_int_eq(SIZE_OF({ PUSH_RBP, 0x31, 0xed, CALL }), -1);
@@ -89,21 +87,7 @@ START_TEST(size_is_not_guessed)
 	ck_assert_int_eq(SIZE_OF({ PUSH_RBP, MOV_RSP_RBP, 0x06 }), -1);
 	ck_assert_int_eq(size_of(NULL, 0), -1);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("frame_size");
-	TCase *tcase = suite_case(suite, "frame_size");
-
-	tcase_add_test(tcase, size_is_that_of_pushes_and_sums);
-	tcase_add_test(tcase, size_follows_branches);
-	tcase_add_test(tcase, size_is_not_guessed);
-	return suite_run(suite);
-}
 #else
-int main(void)
-{
-	return 0;
-}
+
 #endif

@@ -122,7 +122,9 @@ static int add(uint32_t stack, int64_t count, int64_t ns)
 				 &values, 1);
 }
 
-START_TEST(stack_profile_says_stacks_values_and_period)
+FIXTURE(set_up, tear_down);
+
+TEST(stack_profile_says_stacks_values_and_period)
 {
 	uint32_t one = child(STACKS_ROOT, (uintptr_t)outer, FRAME_ENTRY);
 	uint32_t two = child(one, (uintptr_t)mark, FRAME_ENTRY);
@@ -151,11 +153,10 @@ START_TEST(stack_profile_says_stacks_values_and_period)
 	ck_assert_str_eq(pb_string(g.read, g.read->default_sample_type), "cpu");
 	ck_assert(pb_has_comment(g.read, "of the test"));
 }
-END_TEST
 
 /* As where the CPU's counter is no clock: the hook calls clock_gettime(), and that
  * the vdso. */
-START_TEST(clock_behind_a_hook_is_perfrecs)
+TEST(clock_behind_a_hook_is_perfrecs)
 {
 	int fd = memfd_create(THUNK_AREA_NAME, MFD_CLOEXEC);
 	uintptr_t clock = (uintptr_t)dlsym(RTLD_DEFAULT, "clock_gettime");
@@ -184,9 +185,8 @@ START_TEST(clock_behind_a_hook_is_perfrecs)
 	munmap((void *)thunks, 4096); // NOLINT
 	close(fd);
 }
-END_TEST
 
-START_TEST(stack_profile_has_no_frame_of_perfrec_but_one_innermost)
+TEST(stack_profile_has_no_frame_of_perfrec_but_one_innermost)
 {
 	int fd = memfd_create(THUNK_AREA_NAME, MFD_CLOEXEC);
 	uint32_t thread, one, two, hook, kernel, behind;
@@ -224,9 +224,8 @@ START_TEST(stack_profile_has_no_frame_of_perfrec_but_one_innermost)
 	munmap((void *)own, 4096); // NOLINT
 	close(fd);
 }
-END_TEST
 
-START_TEST(stack_profile_return_address_has_inlined_functions)
+TEST(stack_profile_return_address_has_inlined_functions)
 {
 	const Perftools__Profiles__Location *location;
 	const Perftools__Profiles__Function *function;
@@ -247,9 +246,8 @@ START_TEST(stack_profile_return_address_has_inlined_functions)
 				     "test_stack_profile.c"));
 	ck_assert_int_gt(location->line[0]->line, 0);
 }
-END_TEST
 
-START_TEST(stack_profile_without_memory_keeps_the_total)
+TEST(stack_profile_without_memory_keeps_the_total)
 {
 	int64_t total = 0;
 	int err = 0;
@@ -273,9 +271,8 @@ START_TEST(stack_profile_without_memory_keeps_the_total)
 	ck_assert_int_gt(pb_sample_of(g.read, "[other stacks]")->value[0], 0);
 	ck_assert(pb_has_comment(g.read, "samples are in [other stacks]"));
 }
-END_TEST
 
-START_TEST(stack_profile_deep_stack_is_cut_in_the_middle)
+TEST(stack_profile_deep_stack_is_cut_in_the_middle)
 {
 	enum { DEEP = 5000 };
 	uint32_t stack = STACKS_ROOT;
@@ -295,9 +292,8 @@ START_TEST(stack_profile_deep_stack_is_cut_in_the_middle)
 		pb_function_name(g.read, g.read->sample[0]->location_id[1]),
 		"[truncated]");
 }
-END_TEST
 
-START_TEST(stack_profile_merged_is_as_added_twice)
+TEST(stack_profile_merged_is_as_added_twice)
 {
 	uint32_t one = child(STACKS_ROOT, (uintptr_t)outer, FRAME_ENTRY);
 	uint32_t two = child(one, (uintptr_t)mark + 1, FRAME_RETURN);
@@ -314,16 +310,14 @@ START_TEST(stack_profile_merged_is_as_added_twice)
 	ck_assert_int_eq(g.read->n_sample, 1);
 	ck_assert_int_eq(pb_sample_of(g.read, "mark outer")->value[1], 600);
 }
-END_TEST
 
-START_TEST(stack_profile_of_no_stack_keeps_the_total)
+TEST(stack_profile_of_no_stack_keeps_the_total)
 {
 	ck_assert_int_eq(add(STACKS_ROOT, 2, 2), 0);
 	add(12345, 3, 3);
 	write_and_read();
 	ck_assert_int_eq(pb_sample_of(g.read, "[other stacks]")->value[0], 5);
 }
-END_TEST
 
 static void find_symbolize(void)
 {
@@ -337,7 +331,7 @@ static void find_symbolize(void)
 }
 
 /* By function, with the time that the kernel did not report. */
-START_TEST(stack_profile_sum_has_where_the_time_went)
+TEST(stack_profile_sum_has_where_the_time_went)
 {
 	const int64_t values[2][SPAN_OWN] = {
 		{ [SPAN_CALLS] = 1,
@@ -379,26 +373,11 @@ START_TEST(stack_profile_sum_has_where_the_time_went)
 	function_table_release(&table);
 	stack_profile_free(&profile);
 }
-END_TEST
 
-int main(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("stack_profile");
-	TCase *tcase = suite_case(suite, "stack_profile");
-
 	log_init("test_stack_profile", LOG_ERR);
 	find_symbolize();
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, stack_profile_says_stacks_values_and_period);
-	tcase_add_test(tcase, clock_behind_a_hook_is_perfrecs);
-	tcase_add_test(tcase,
-		       stack_profile_has_no_frame_of_perfrec_but_one_innermost);
-	tcase_add_test(tcase,
-		       stack_profile_return_address_has_inlined_functions);
-	tcase_add_test(tcase, stack_profile_without_memory_keeps_the_total);
-	tcase_add_test(tcase, stack_profile_deep_stack_is_cut_in_the_middle);
-	tcase_add_test(tcase, stack_profile_merged_is_as_added_twice);
-	tcase_add_test(tcase, stack_profile_of_no_stack_keeps_the_total);
-	tcase_add_test(tcase, stack_profile_sum_has_where_the_time_went);
-	return suite_run(suite);
 }
+
+SUITE(begin_suite, NULL);

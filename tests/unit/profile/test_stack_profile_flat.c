@@ -123,7 +123,9 @@ static uint64_t all_calls(void)
 	return calls;
 }
 
-START_TEST(profile_written_says_stacks_and_values)
+FIXTURE(set_up, tear_down);
+
+TEST(profile_written_says_stacks_and_values)
 {
 	struct flat_node node[] = { { 0 },
 				    NODE(0, 1, 3, 0, 100),
@@ -152,10 +154,9 @@ START_TEST(profile_written_says_stacks_and_values)
 	ck_assert_str_eq(pb_string(g.read, 0), "");
 	ck_assert(!pb_has_comment(g.read, "not in this profile"));
 }
-END_TEST
 
 /* The second value excludes perfrec's time; the third includes it. */
-START_TEST(profile_written_has_true_times)
+TEST(profile_written_has_true_times)
 {
 	const struct own_costs costs = { .inner_ns = 10, .outer_ns = 5 };
 	struct flat_node node[] = { { 0 },
@@ -177,9 +178,8 @@ START_TEST(profile_written_has_true_times)
 	ck_assert_int_eq(pb_sample_of(g.read, "two one")->value[2], 40);
 	ck_assert(pb_has_comment(g.read, "3 calls were only counted"));
 }
-END_TEST
 
-START_TEST(profile_written_maps_functions_to_their_module)
+TEST(profile_written_maps_functions_to_their_module)
 {
 	struct flat_node node[] = { { 0 }, NODE(0, 1, 1, 0, 1) };
 	const Perftools__Profiles__Mapping *mapping;
@@ -201,9 +201,8 @@ START_TEST(profile_written_maps_functions_to_their_module)
 	ck_assert_uint_le(mapping->memory_start, address);
 	ck_assert_uint_gt(mapping->memory_limit, address);
 }
-END_TEST
 
-START_TEST(profile_same_thread_name_has_no_tid)
+TEST(profile_same_thread_name_has_no_tid)
 {
 	struct flat_node node[] = { { 0 }, NODE(0, 1, 1, 0, 1) };
 	struct flat_function function[] = { { 0, 0 }, { (uintptr_t)one, 0 } };
@@ -217,9 +216,8 @@ START_TEST(profile_same_thread_name_has_no_tid)
 	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[0], 2);
 	ck_assert_int_eq(pb_sample_of(g.read, "one")->n_label, 3);
 }
-END_TEST
 
-START_TEST(profile_odd_values_are_no_nonsense)
+TEST(profile_odd_values_are_no_nonsense)
 {
 	struct flat_node node[] = { { 0 },
 				    NODE(0, 1, UINT64_MAX, 0, INT64_MAX),
@@ -232,9 +230,8 @@ START_TEST(profile_odd_values_are_no_nonsense)
 	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[1], INT64_MAX);
 	ck_assert_int_eq(pb_sample_of(g.read, "two one")->value[1], 0);
 }
-END_TEST
 
-START_TEST(profile_has_the_comments_of_its_writer_first)
+TEST(profile_has_the_comments_of_its_writer_first)
 {
 	static char name[] = "a\nb\xff", *const command[] = { name, NULL };
 	static const char form[] = "# {span was|spans were} lost";
@@ -260,9 +257,8 @@ START_TEST(profile_has_the_comments_of_its_writer_first)
 			 "1 call is not in this profile: there was no memory "
 			 "for its stack");
 }
-END_TEST
 
-START_TEST(profile_losses_are_comments)
+TEST(profile_losses_are_comments)
 {
 	struct flat_node node[] = { { 0 },
 				    NODE(0, 0, 0, 0, 0),
@@ -274,9 +270,8 @@ START_TEST(profile_losses_are_comments)
 	ck_assert(pb_has_comment(g.read, "11 calls are not in this profile"));
 	ck_assert_int_eq(pb_sample_of(g.read, "one [overflow]")->value[0], 4);
 }
-END_TEST
 
-START_TEST(profile_without_memory_counts_what_it_lost)
+TEST(profile_without_memory_counts_what_it_lost)
 {
 	struct flat_node node[] = { { 0 },
 				    NODE(0, 1, 3, 0, 1),
@@ -302,9 +297,8 @@ START_TEST(profile_without_memory_counts_what_it_lost)
 	ck_assert(pb_has_comment(g.read, "there was no memory"));
 	ck_assert_uint_lt(all_calls(), 3 + 100 * 8);
 }
-END_TEST
 
-START_TEST(profile_deep_stack_is_cut_in_the_middle)
+TEST(profile_deep_stack_is_cut_in_the_middle)
 {
 	enum { DEEP = 100000 };
 	struct flat_node *node = calloc(DEEP + 1, sizeof(*node));
@@ -331,9 +325,8 @@ START_TEST(profile_deep_stack_is_cut_in_the_middle)
 	ck_assert_uint_eq(g.read->n_sample, PROFILE_DEPTH_MAX + 2);
 	ck_assert(pb_has_comment(g.read, "99488 calls were too deep"));
 }
-END_TEST
 
-START_TEST(profile_merged_is_as_added_twice)
+TEST(profile_merged_is_as_added_twice)
 {
 	struct flat_node node[] = { { 0 },
 				    NODE(0, 1, 3, 0, 100),
@@ -352,9 +345,8 @@ START_TEST(profile_merged_is_as_added_twice)
 	ck_assert_int_eq(pb_sample_of(g.read, "two one")->value[0], 10);
 	ck_assert_int_eq(pb_sample_of(g.read, "one")->value[1], 200);
 }
-END_TEST
 
-START_TEST(profile_write_fails_leaves_no_file)
+TEST(profile_write_fails_leaves_no_file)
 {
 	struct flat_node node[] = { { 0 }, NODE(0, 1, 1, 0, 1) };
 	struct comments comments = { 0 };
@@ -367,35 +359,17 @@ START_TEST(profile_write_fails_leaves_no_file)
 	comments_release(&comments);
 	ck_assert_int_lt(faccessat(g.dir_fd, NAME, F_OK, 0), 0);
 }
-END_TEST
 
-START_TEST(profile_empty_is_a_profile)
+TEST(profile_empty_is_a_profile)
 {
 	write_and_read();
 	ck_assert_int_eq(g.read->n_sample, 0);
 	ck_assert_int_eq(g.read->n_sample_type, 3);
 }
-END_TEST
 
-int main(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("stack_profile_flat");
-	TCase *tcase = suite_case(suite, "stack_profile_flat");
-
-	log_init("test_stack_profile_flat",
-		 LOG_ERR); /* hides warnings of missing source lines */
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, profile_written_says_stacks_and_values);
-	tcase_add_test(tcase, profile_written_has_true_times);
-	tcase_add_test(tcase, profile_written_maps_functions_to_their_module);
-	tcase_add_test(tcase, profile_same_thread_name_has_no_tid);
-	tcase_add_test(tcase, profile_odd_values_are_no_nonsense);
-	tcase_add_test(tcase, profile_has_the_comments_of_its_writer_first);
-	tcase_add_test(tcase, profile_losses_are_comments);
-	tcase_add_test(tcase, profile_without_memory_counts_what_it_lost);
-	tcase_add_test(tcase, profile_deep_stack_is_cut_in_the_middle);
-	tcase_add_test(tcase, profile_merged_is_as_added_twice);
-	tcase_add_test(tcase, profile_write_fails_leaves_no_file);
-	tcase_add_test(tcase, profile_empty_is_a_profile);
-	return suite_run(suite);
+	log_init("test_stack_profile_flat", LOG_ERR);
 }
+
+SUITE(begin_suite, NULL);

@@ -34,7 +34,9 @@ static uint32_t child(uint32_t parent, uint64_t address, uint32_t generation,
 	return stacks_child(g_stacks, parent, &frame);
 }
 
-START_TEST(stacks_child_of_equal_frames_is_one)
+FIXTURE(set_up, tear_down);
+
+TEST(stacks_child_of_equal_frames_is_one)
 {
 	uint32_t one = child(STACKS_ROOT, 0x1000, 1, FRAME_RETURN);
 	uint32_t two = child(one, 0x2000, 1, FRAME_PC);
@@ -49,9 +51,8 @@ START_TEST(stacks_child_of_equal_frames_is_one)
 	ck_assert_uint_eq(frame.kind, FRAME_PC);
 	ck_assert_uint_lt(two, stacks_count(g_stacks));
 }
-END_TEST
 
-START_TEST(stacks_child_tells_generations_kinds_and_parents_apart)
+TEST(stacks_child_tells_generations_kinds_and_parents_apart)
 {
 	uint32_t one = child(STACKS_ROOT, 0x1000, 1, FRAME_RETURN);
 
@@ -59,7 +60,6 @@ START_TEST(stacks_child_tells_generations_kinds_and_parents_apart)
 	ck_assert_uint_ne(child(STACKS_ROOT, 0x1000, 1, FRAME_PC), one);
 	ck_assert_uint_ne(child(one, 0x1000, 1, FRAME_RETURN), one);
 }
-END_TEST
 
 static bool is_other(uint32_t stack)
 {
@@ -69,7 +69,7 @@ static bool is_other(uint32_t stack)
 	       frame.kind == FRAME_NAMED && frame.address == FRAME_OTHER;
 }
 
-START_TEST(stacks_child_without_room_is_other)
+TEST(stacks_child_without_room_is_other)
 {
 	uint32_t first, last = STACKS_ROOT;
 
@@ -85,9 +85,8 @@ START_TEST(stacks_child_without_room_is_other)
 	ck_assert_uint_eq(child(STACKS_ROOT, 1, 0, FRAME_PC), first);
 	ck_assert(!is_other(first));
 }
-END_TEST
 
-START_TEST(stacks_without_any_memory_has_other)
+TEST(stacks_without_any_memory_has_other)
 {
 	uint64_t lost = stacks_lost(g_stacks);
 
@@ -95,17 +94,15 @@ START_TEST(stacks_without_any_memory_has_other)
 	ck_assert(is_other(child(STACKS_ROOT, 1, 0, FRAME_PC)));
 	ck_assert_uint_eq(stacks_lost(g_stacks), lost + 1);
 }
-END_TEST
 
-START_TEST(stacks_frame_of_no_stack_is_nothing)
+TEST(stacks_frame_of_no_stack_is_nothing)
 {
 	ck_assert_uint_eq(stacks_frame(g_stacks, STACKS_ROOT).address, 0);
 	ck_assert_uint_eq(stacks_frame(g_stacks, 12345).address, 0);
 	ck_assert_uint_eq(stacks_parent(g_stacks, 12345), STACKS_ROOT);
 }
-END_TEST
 
-START_TEST(stacks_below_has_all_frames_below_the_root)
+TEST(stacks_below_has_all_frames_below_the_root)
 {
 	uint32_t root = child(STACKS_ROOT, 7, 0, FRAME_LABEL);
 	uint32_t from = STACKS_ROOT, wanted = root, got;
@@ -125,9 +122,8 @@ START_TEST(stacks_below_has_all_frames_below_the_root)
 	ck_assert_uint_eq(stacks_frame(g_stacks, got).address, 1);
 	ck_assert_uint_eq(stacks_parent(g_stacks, got), root);
 }
-END_TEST
 
-START_TEST(stacks_below_without_room_is_other)
+TEST(stacks_below_without_room_is_other)
 {
 	uint32_t root = child(STACKS_ROOT, 7, 0, FRAME_LABEL);
 	uint32_t from = STACKS_ROOT, other = STACKS_ROOT;
@@ -144,7 +140,6 @@ START_TEST(stacks_below_without_room_is_other)
 	ck_assert_uint_eq(stacks_lost(g_stacks), lost + 1);
 	ck_assert_uint_eq(stacks_below(g_stacks, root, other), other);
 }
-END_TEST
 
 static void *make_stack(void *out)
 {
@@ -156,7 +151,7 @@ static void *make_stack(void *out)
 	return NULL;
 }
 
-START_TEST(stacks_made_by_threads_are_the_same)
+TEST(stacks_made_by_threads_are_the_same)
 {
 	pthread_t thread[THREADS];
 	uint32_t stack[THREADS];
@@ -170,23 +165,4 @@ START_TEST(stacks_made_by_threads_are_the_same)
 	for (int i = 1; i < THREADS; i++)
 		ck_assert_uint_eq(stack[i], stack[0]);
 	ck_assert_uint_eq(stacks_count(g_stacks), DEPTH + 2);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("stacks");
-	TCase *tcase = suite_case(suite, "stacks");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, stacks_child_of_equal_frames_is_one);
-	tcase_add_test(tcase,
-		       stacks_child_tells_generations_kinds_and_parents_apart);
-	tcase_add_test(tcase, stacks_child_without_room_is_other);
-	tcase_add_test(tcase, stacks_without_any_memory_has_other);
-	tcase_add_test(tcase, stacks_frame_of_no_stack_is_nothing);
-	tcase_add_test(tcase, stacks_below_has_all_frames_below_the_root);
-	tcase_add_test(tcase, stacks_below_without_room_is_other);
-	tcase_add_test(tcase, stacks_made_by_threads_are_the_same);
-	return suite_run(suite);
 }

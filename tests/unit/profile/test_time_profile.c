@@ -23,7 +23,7 @@
 #include "tests/suite.h"
 #include "tests/find_symbolize.h"
 
-__attribute__((noinline)) static void outer(void)
+__attribute__((noinline)) static void topmost(void)
 {
 	__asm__ volatile("nop");
 }
@@ -82,7 +82,7 @@ static void set_up(void)
 	g.span = new_profile(&stack_profile_span);
 	g.times = new_profile(&stack_profile_time);
 	g.functions.table = &g.table;
-	g.outer = child(STACKS_ROOT, (uintptr_t)outer, FRAME_ENTRY);
+	g.outer = child(STACKS_ROOT, (uintptr_t)topmost, FRAME_ENTRY);
 	g.hooked = child(g.outer, (uintptr_t)hooked, FRAME_ENTRY);
 	g.library = child(g.hooked, (uintptr_t)library, FRAME_ENTRY);
 }
@@ -156,7 +156,9 @@ static const struct function_total *find(const char *name)
 	return NULL;
 }
 
-START_TEST(time_from_is_samples_where_calls_were_not_recorded)
+FIXTURE(set_up, tear_down);
+
+TEST(time_from_is_samples_where_calls_were_not_recorded)
 {
 	struct time_facts facts = { .muted = true,
 				    .samples = TIME_SAMPLES_MIN };
@@ -192,10 +194,9 @@ START_TEST(time_from_is_samples_where_calls_were_not_recorded)
 	facts.samples--;
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_CALLS);
 }
-END_TEST
 
 /* 36 ms on a CPU, 27 of them perfrec's, and 108 ms runnable. */
-START_TEST(time_from_is_samples_on_a_busy_machine_too)
+TEST(time_from_is_samples_on_a_busy_machine_too)
 {
 	struct time_facts facts = { .waits = true, .samples = 100 };
 
@@ -209,9 +210,8 @@ START_TEST(time_from_is_samples_on_a_busy_machine_too)
 	ck_assert(facts.left_ns < 0);
 	ck_assert_int_eq(time_from_choose(&facts), TIME_FROM_SAMPLES);
 }
-END_TEST
 
-START_TEST(time_profile_samples_are_times_with_an_error)
+TEST(time_profile_samples_are_times_with_an_error)
 {
 	add(g.cpu, g.hooked, 16, 16000);
 	add(g.cpu, g.outer, 4, 4000);
@@ -220,13 +220,12 @@ START_TEST(time_profile_samples_are_times_with_an_error)
 	ck_assert_uint_eq(find("hooked")->self_ns, 16000);
 	ck_assert_uint_eq(find("hooked")->self_samples, 16);
 	ck_assert_uint_eq(find("hooked")->self_error_ns, 4000);
-	ck_assert_uint_eq(find("outer")->self_ns, 4000);
-	ck_assert_uint_eq(find("outer")->total_ns, 20000);
+	ck_assert_uint_eq(find("topmost")->self_ns, 4000);
+	ck_assert_uint_eq(find("topmost")->total_ns, 20000);
 	ck_assert_ptr_null(find("library"));
 }
-END_TEST
 
-START_TEST(time_profile_function_without_sample_may_be_below_three)
+TEST(time_profile_function_without_sample_may_be_below_three)
 {
 	add_span(g.library, 1, 10, 0);
 	set_hooks("library");
@@ -236,22 +235,20 @@ START_TEST(time_profile_function_without_sample_may_be_below_three)
 	ck_assert_uint_eq(find("library")->self_ns, 0);
 	ck_assert_uint_eq(find("library")->self_error_ns, 3000);
 }
-END_TEST
 
-START_TEST(time_profile_recursion_counts_once)
+TEST(time_profile_recursion_counts_once)
 {
-	uint32_t again = child(g.hooked, (uintptr_t)outer, FRAME_ENTRY);
+	uint32_t again = child(g.hooked, (uintptr_t)topmost, FRAME_ENTRY);
 
 	add(g.cpu, again, 1, 1000);
 	ck_assert_int_eq(time_profile_add_cpu(g.times, g.cpu), 0);
 	ck_assert_int_eq(time_profile_sum(g.times, &g.functions, 1000), 0);
-	ck_assert_uint_eq(find("outer")->total_ns, 1000);
+	ck_assert_uint_eq(find("topmost")->total_ns, 1000);
 	ck_assert_uint_eq(find("hooked")->total_ns, 1000);
 	ck_assert_uint_eq(find("hooked")->self_ns, 0);
 }
-END_TEST
 
-START_TEST(time_profile_processes_that_nobody_recorded_are_left_out)
+TEST(time_profile_processes_that_nobody_recorded_are_left_out)
 {
 	const int64_t value[] = { 0, 5000 };
 	size_t count;
@@ -264,9 +261,8 @@ START_TEST(time_profile_processes_that_nobody_recorded_are_left_out)
 	function_table_all(&g.table, &count);
 	ck_assert_uint_eq(count, 0);
 }
-END_TEST
 
-START_TEST(time_profile_wait_counts_for_the_function_with_hooks)
+TEST(time_profile_wait_counts_for_the_function_with_hooks)
 {
 	uint32_t wait = child(g.library, FRAME_UNKNOWN, FRAME_NAMED);
 
@@ -278,12 +274,11 @@ START_TEST(time_profile_wait_counts_for_the_function_with_hooks)
 	ck_assert_int_eq(time_profile_sum(g.times, &g.functions, 1000), 0);
 	ck_assert_uint_eq(find("hooked")->self_ns, 7000);
 	ck_assert_uint_eq(find("hooked")->kernel_self.blocked_ns, 7000);
-	ck_assert_uint_eq(find("outer")->total_ns, 7000);
+	ck_assert_uint_eq(find("topmost")->total_ns, 7000);
 	ck_assert_ptr_null(find("[unknown]"));
 }
-END_TEST
 
-START_TEST(time_profile_wait_without_hooks_counts_for_the_innermost)
+TEST(time_profile_wait_without_hooks_counts_for_the_innermost)
 {
 	uint32_t wait = child(g.library, FRAME_UNKNOWN, FRAME_NAMED);
 
@@ -293,9 +288,8 @@ START_TEST(time_profile_wait_without_hooks_counts_for_the_innermost)
 	ck_assert_int_eq(time_profile_sum(g.times, &g.functions, 1000), 0);
 	ck_assert_uint_eq(find("library")->self_ns, 7000);
 }
-END_TEST
 
-START_TEST(time_profile_runnable_is_spread_like_cpu_time)
+TEST(time_profile_runnable_is_spread_like_cpu_time)
 {
 	add_span(g.outer, 1, 10000, 500);
 	add(g.cpu, g.hooked, 3, 3000);
@@ -304,13 +298,12 @@ START_TEST(time_profile_runnable_is_spread_like_cpu_time)
 	time_profile_spread_runnable(g.times, g.span);
 	ck_assert_int_eq(time_profile_sum(g.times, &g.functions, 1000), 0);
 	ck_assert_uint_eq(find("hooked")->kernel_self.runnable_ns, 375);
-	ck_assert_uint_eq(find("outer")->kernel_self.runnable_ns, 125);
+	ck_assert_uint_eq(find("topmost")->kernel_self.runnable_ns, 125);
 	ck_assert_uint_eq(find("hooked")->self_ns, 3375);
 }
-END_TEST
 
 /* Calls stay with their stack; its time is that of the samples. */
-START_TEST(time_profile_given_times_replace_those_of_calls)
+TEST(time_profile_given_times_replace_those_of_calls)
 {
 	struct function_table calls = { 0 };
 	const struct function_total *all;
@@ -328,34 +321,14 @@ START_TEST(time_profile_given_times_replace_those_of_calls)
 	ck_assert_uint_eq(measured_ns, 10000);
 	function_table_release(&calls);
 }
-END_TEST
 
-int main(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("time_profile");
-	TCase *tcase = suite_case(suite, "time_profile");
 	char path[PATH_MAX + 32];
 
 	log_init("test_time_profile", LOG_ERR);
 	find_symbolize(path);
 	setenv("PERFREC_SYMBOLIZE", path, 1);
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase,
-		       time_from_is_samples_where_calls_were_not_recorded);
-	tcase_add_test(tcase, time_from_is_samples_on_a_busy_machine_too);
-	tcase_add_test(tcase, time_profile_samples_are_times_with_an_error);
-	tcase_add_test(tcase,
-		       time_profile_function_without_sample_may_be_below_three);
-	tcase_add_test(tcase, time_profile_recursion_counts_once);
-	tcase_add_test(
-		tcase,
-		time_profile_processes_that_nobody_recorded_are_left_out);
-	tcase_add_test(tcase,
-		       time_profile_wait_counts_for_the_function_with_hooks);
-	tcase_add_test(
-		tcase,
-		time_profile_wait_without_hooks_counts_for_the_innermost);
-	tcase_add_test(tcase, time_profile_runnable_is_spread_like_cpu_time);
-	tcase_add_test(tcase, time_profile_given_times_replace_those_of_calls);
-	return suite_run(suite);
 }
+
+SUITE(begin_suite, NULL);

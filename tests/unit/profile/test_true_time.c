@@ -19,7 +19,7 @@ static const struct own_costs costs = {
 	.cpu_sample_ns = 1000,
 };
 
-START_TEST(true_time_is_without_each_kind_of_cost)
+TEST(true_time_is_without_each_kind_of_cost)
 {
 	const struct own_counts counts = {
 		.inner = 1,
@@ -39,9 +39,8 @@ START_TEST(true_time_is_without_each_kind_of_cost)
 	ck_assert_int_eq(true_time(cost, &costs, &counts, &below_ns), 0);
 	ck_assert_uint_eq(below_ns, 0);
 }
-END_TEST
 
-START_TEST(true_time_is_never_below_0_but_that_is_told)
+TEST(true_time_is_never_below_0_but_that_is_told)
 {
 	const struct own_counts counts = { .inner = 10 };
 	uint64_t below_ns = 3;
@@ -49,9 +48,8 @@ START_TEST(true_time_is_never_below_0_but_that_is_told)
 	ck_assert_int_eq(true_time(60, &costs, &counts, &below_ns), 0);
 	ck_assert_uint_eq(below_ns, 3 + 40);
 }
-END_TEST
 
-START_TEST(true_time_of_odd_values_is_no_nonsense)
+TEST(true_time_of_odd_values_is_no_nonsense)
 {
 	const struct own_counts all = { UINT64_MAX, UINT64_MAX, UINT64_MAX,
 					UINT64_MAX, UINT64_MAX, UINT64_MAX,
@@ -68,7 +66,6 @@ START_TEST(true_time_of_odd_values_is_no_nonsense)
 	ck_assert_int_eq(true_time(INT64_MAX, &costs, &none, &below_ns),
 			 INT64_MAX);
 }
-END_TEST
 
 static struct function_total leaf(uint64_t calls, uint64_t mean_ns)
 {
@@ -78,7 +75,7 @@ static struct function_total leaf(uint64_t calls, uint64_t mean_ns)
 	};
 }
 
-START_TEST(true_time_fits_to_what_does_nearly_nothing)
+TEST(true_time_fits_to_what_does_nearly_nothing)
 {
 	const struct function_total totals[] = {
 		leaf(5000, 24),
@@ -94,7 +91,6 @@ START_TEST(true_time_fits_to_what_does_nearly_nothing)
 	ck_assert_double_eq_tol(fitted.outer_ns, 8.8, 1e-9);
 	ck_assert_double_eq(fitted.counted_ns, 2);
 }
-END_TEST
 
 static void does_not_fit(const struct function_total *totals, size_t count)
 {
@@ -104,7 +100,7 @@ static void does_not_fit(const struct function_total *totals, size_t count)
 	ck_assert_double_eq(fitted.inner_ns, 10);
 }
 
-START_TEST(true_time_does_not_fit_to_functions_that_work)
+TEST(true_time_does_not_fit_to_functions_that_work)
 {
 	struct function_total totals[5] = { leaf(5000, 26), leaf(5000, 26),
 					    leaf(5000, 26), leaf(5000, 30),
@@ -121,12 +117,11 @@ START_TEST(true_time_does_not_fit_to_functions_that_work)
 	does_not_fit(totals, 5);
 	does_not_fit(NULL, 0);
 }
-END_TEST
 
 /* 1,000 recorded calls: 18,000 ns by costs, and 2 ns each in thunks. */
 static const struct own_counts thousand = { .inner = 1000, .outer = 1000 };
 
-START_TEST(true_time_fits_to_samples)
+TEST(true_time_fits_to_samples)
 {
 	const struct cost_sampled sampled = {
 		.library = { 100000 * COST_FIT_PRIOR, 25000 },
@@ -142,9 +137,8 @@ START_TEST(true_time_fits_to_samples)
 	ck_assert_double_eq(fitted.heap_sample_ns, 500);
 	ck_assert_double_eq(fitted.cpu_sample_ns, 1000);
 }
-END_TEST
 
-START_TEST(true_time_leaves_out_thunks_of_counted_calls)
+TEST(true_time_leaves_out_thunks_of_counted_calls)
 {
 	const struct own_counts counts = { .inner = 1000,
 					   .outer = 1000,
@@ -159,9 +153,8 @@ START_TEST(true_time_leaves_out_thunks_of_counted_calls)
 				1e-4);
 	ck_assert_double_eq(fitted.counted_ns, costs.counted_ns);
 }
-END_TEST
 
-START_TEST(true_time_leaves_out_stacks_of_allocations)
+TEST(true_time_leaves_out_stacks_of_allocations)
 {
 	const struct own_counts counts = {
 		.inner = 1000, .outer = 1000, .blocks = 1000, .heap_samples = 10
@@ -175,9 +168,8 @@ START_TEST(true_time_leaves_out_stacks_of_allocations)
 				1e-4);
 	ck_assert_double_eq_tol(fitted.block_ns, 12, 1e-3);
 }
-END_TEST
 
-START_TEST(true_time_believes_few_samples_little)
+TEST(true_time_believes_few_samples_little)
 {
 	struct cost_sampled sampled = { .library = { COST_FIT_PRIOR, 36000 } };
 	struct own_costs fitted = costs;
@@ -194,9 +186,8 @@ START_TEST(true_time_believes_few_samples_little)
 	ck_assert_double_eq(cost_fit_sampled(&fitted, &thousand, &sampled), 1);
 	ck_assert_double_eq(fitted.inner_ns, 10);
 }
-END_TEST
 
-START_TEST(true_time_of_odd_samples_is_no_nonsense)
+TEST(true_time_of_odd_samples_is_no_nonsense)
 {
 	static const struct own_counts none = { 0 };
 	struct cost_sampled sampled = { .library = { UINT64_MAX, 1e30 },
@@ -215,7 +206,6 @@ START_TEST(true_time_of_odd_samples_is_no_nonsense)
 	ck_assert_double_eq(cost_fit_sampled(&empty, &thousand, &sampled), 1);
 	ck_assert_double_eq(empty.inner_ns, 0);
 }
-END_TEST
 
 static struct function_total rare_leaf(uint64_t recorded, uint64_t mean_ns)
 {
@@ -225,7 +215,7 @@ static struct function_total rare_leaf(uint64_t recorded, uint64_t mean_ns)
 	return total;
 }
 
-START_TEST(true_time_inner_half_is_not_more_than_was_measured)
+TEST(true_time_inner_half_is_not_more_than_was_measured)
 {
 	const struct function_total totals[] = {
 		leaf(5000, 9),	    leaf(5000, 8),	 leaf(9999, 300),
@@ -242,9 +232,8 @@ START_TEST(true_time_inner_half_is_not_more_than_was_measured)
 	ck_assert_double_eq_tol(fitted.least_ns, 16, 1e-9);
 	ck_assert_double_eq_tol(fitted.rare_ns, 20 - 8, 1e-9);
 }
-END_TEST
 
-START_TEST(true_time_halves_need_some_functions)
+TEST(true_time_halves_need_some_functions)
 {
 	struct function_total totals[] = {
 		leaf(5000, 5),	   leaf(5000, 5),      leaf(5000, 5),
@@ -265,9 +254,8 @@ START_TEST(true_time_halves_need_some_functions)
 	cost_fit_halves(&fitted, totals, ARRAY_SIZE(totals));
 	ck_assert_double_eq(fitted.inner_ns, 10);
 }
-END_TEST
 
-START_TEST(function_table_subtracts_what_rare_calls_cost)
+TEST(function_table_subtracts_what_rare_calls_cost)
 {
 	struct function_total one = {
 		.name = "f",
@@ -299,11 +287,10 @@ START_TEST(function_table_subtracts_what_rare_calls_cost)
 	ck_assert_uint_eq(sums.subtracted_ns, 1000 + 2800);
 	function_table_release(&table);
 }
-END_TEST
 
 /* A call with own costs of 153 ns, and a call of a function that slept among
  * its callees. */
-START_TEST(function_table_takes_the_same_off_durations)
+TEST(function_table_takes_the_same_off_durations)
 {
 	const struct own_costs ten = { .inner_ns = 10 };
 	struct function_total one = { .name = "once",
@@ -342,9 +329,8 @@ START_TEST(function_table_takes_the_same_off_durations)
 	ck_assert_uint_eq(all[1].durations->max, 1000000 - 20);
 	function_table_release(&table);
 }
-END_TEST
 
-START_TEST(function_table_corrects_self_and_total)
+TEST(function_table_corrects_self_and_total)
 {
 	struct function_total one = {
 		.name = "f",
@@ -382,11 +368,10 @@ START_TEST(function_table_corrects_self_and_total)
 	ck_assert_uint_eq(all[1].total_ns, 0);
 	function_table_release(&table);
 }
-END_TEST
 
 /* A function with 16 % of the CPU time was shown with "on CPU 0 ns": hooks are
  * preempted as well. */
-START_TEST(function_table_subtracts_from_runnable_time_too)
+TEST(function_table_subtracts_from_runnable_time_too)
 {
 	const struct own_costs half = { .inner_ns = 5,
 					.outer_ns = 5,
@@ -421,9 +406,8 @@ START_TEST(function_table_subtracts_from_runnable_time_too)
 	ck_assert_uint_eq(all->kernel_total.runnable_ns, 500 * 300 / 800);
 	function_table_release(&table);
 }
-END_TEST
 
-START_TEST(function_table_has_no_self_time_above_its_total)
+TEST(function_table_has_no_self_time_above_its_total)
 {
 	const struct function_total one = {
 		.name = "f",
@@ -446,31 +430,4 @@ START_TEST(function_table_has_no_self_time_above_its_total)
 	ck_assert_uint_eq(all->kernel_self.runnable_ns, 100);
 	ck_assert_uint_eq(all->kernel_total.runnable_ns, 200);
 	function_table_release(&table);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("true_time");
-	TCase *tcase = suite_case(suite, "true_time");
-
-	tcase_add_test(tcase, true_time_is_without_each_kind_of_cost);
-	tcase_add_test(tcase, true_time_is_never_below_0_but_that_is_told);
-	tcase_add_test(tcase, true_time_of_odd_values_is_no_nonsense);
-	tcase_add_test(tcase, true_time_fits_to_what_does_nearly_nothing);
-	tcase_add_test(tcase, true_time_does_not_fit_to_functions_that_work);
-	tcase_add_test(tcase, true_time_fits_to_samples);
-	tcase_add_test(tcase, true_time_leaves_out_thunks_of_counted_calls);
-	tcase_add_test(tcase, true_time_leaves_out_stacks_of_allocations);
-	tcase_add_test(tcase, true_time_believes_few_samples_little);
-	tcase_add_test(tcase, true_time_of_odd_samples_is_no_nonsense);
-	tcase_add_test(tcase,
-		       true_time_inner_half_is_not_more_than_was_measured);
-	tcase_add_test(tcase, true_time_halves_need_some_functions);
-	tcase_add_test(tcase, function_table_subtracts_what_rare_calls_cost);
-	tcase_add_test(tcase, function_table_corrects_self_and_total);
-	tcase_add_test(tcase, function_table_subtracts_from_runnable_time_too);
-	tcase_add_test(tcase, function_table_has_no_self_time_above_its_total);
-	tcase_add_test(tcase, function_table_takes_the_same_off_durations);
-	return suite_run(suite);
 }

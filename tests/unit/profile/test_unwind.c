@@ -109,8 +109,8 @@ static void take_registers(const ucontext_t *context, uint64_t *reg)
 }
 #endif
 
-/* Near the end of the main thread's stack. */
-static uintptr_t g_stack_end;
+/* Of the main thread; of the C library. */
+extern void *__libc_stack_end;
 
 __attribute__((noinline, no_sanitize("address"))) static void copy_words(
 	uint8_t *out, uintptr_t from, uint32_t bytes)
@@ -128,7 +128,8 @@ __attribute__((no_sanitize("address"))) static void copy_context(
 
 	take_registers(context, out->reg);
 	sp = out->reg[RECORD_REG_SP];
-	out->bytes = (uint32_t)MIN(g.bytes_max, (g_stack_end - sp) & ~7ULL);
+	out->bytes = (uint32_t)MIN(g.bytes_max,
+				   ((uintptr_t)__libc_stack_end - sp) & ~7ULL);
 	copy_words(out->stack, sp, out->bytes);
 }
 
@@ -235,7 +236,9 @@ static int by_callback(const void *a, const void *b)
 	return 0;
 }
 
-START_TEST(unwind_own_stack_is_what_backtrace_says)
+FIXTURE(set_up, tear_down);
+
+TEST(unwind_own_stack_is_what_backtrace_says)
 {
 	recurse(20, &g.copy);
 	unwind(&g.copy);
@@ -243,17 +246,15 @@ START_TEST(unwind_own_stack_is_what_backtrace_says)
 	ck_assert(!g.result.guessed);
 	ck_assert(g.result.repeatable);
 }
-END_TEST
 
-START_TEST(unwind_frame_of_unknown_size)
+TEST(unwind_frame_of_unknown_size)
 {
 	odd_frame(1000, &g.copy);
 	unwind(&g.copy);
 	check_callers(&g.copy);
 }
-END_TEST
 
-START_TEST(unwind_callback_of_a_library)
+TEST(unwind_callback_of_a_library)
 {
 	int numbers[8] = { 3, 1, 2 };
 
@@ -262,9 +263,8 @@ START_TEST(unwind_callback_of_a_library)
 	unwind(&g.copy);
 	check_callers(&g.copy);
 }
-END_TEST
 
-START_TEST(unwind_stack_that_was_cut_says_so)
+TEST(unwind_stack_that_was_cut_says_so)
 {
 	g.bytes_max = 4096;
 	recurse(200, &g.copy);
@@ -276,10 +276,9 @@ START_TEST(unwind_stack_that_was_cut_says_so)
 			  FRAME_CUT);
 	ck_assert_uint_eq(g.result.frame[g.result.count - 1].kind, FRAME_NAMED);
 }
-END_TEST
 
 #if defined(__x86_64__)
-START_TEST(unwind_stack_with_a_uretprobe_says_so)
+TEST(unwind_stack_with_a_uretprobe_says_so)
 {
 	struct stack_frame frame;
 	uint64_t *word = (void *)g.copy.stack;
@@ -295,10 +294,9 @@ START_TEST(unwind_stack_with_a_uretprobe_says_so)
 	ck_assert_uint_eq(g.result.frame[2].kind, FRAME_NAMED);
 	ck_assert_uint_eq(g.result.frame[2].address, FRAME_PROBED);
 }
-END_TEST
 #endif
 
-START_TEST(unwind_stack_of_too_many_frames_is_cut)
+TEST(unwind_stack_of_too_many_frames_is_cut)
 {
 	g.copy.callers = 0;
 	recurse(300, &g.copy);
@@ -308,7 +306,6 @@ START_TEST(unwind_stack_of_too_many_frames_is_cut)
 		return; /* larger frames here exceed the copy first */
 	ck_assert_uint_eq(g.result.count, UNWIND_FRAMES_MAX);
 }
-END_TEST
 
 /* --- signals ------------------------------------------------------------- */
 
@@ -344,7 +341,7 @@ static size_t find_frame(const char *name)
 	return 0;
 }
 
-START_TEST(unwind_through_a_signal_handler)
+TEST(unwind_through_a_signal_handler, UNLESS(HAS_TSAN))
 {
 	size_t handler, interrupted;
 
@@ -361,7 +358,6 @@ START_TEST(unwind_through_a_signal_handler)
 	ck_assert_uint_eq(g.result.frame[interrupted].kind, FRAME_RETURN);
 	compare(&g.copy, g.result.count);
 }
-END_TEST
 
 #if defined(__x86_64__)
 /* Interrupted at every instruction of a prologue and an epilogue. */
@@ -443,7 +439,7 @@ __attribute__((always_inline)) static inline void step_through(
 	__asm__ volatile("pushfq; andq $~0x100, (%%rsp); popfq" ::: "memory");
 }
 
-START_TEST(unwind_at_every_instruction_of_a_leaf)
+TEST(unwind_at_every_instruction_of_a_leaf)
 {
 	step_through(leaf, leaf);
 	ck_assert_int_ge(g_steps, 2);
@@ -456,9 +452,8 @@ START_TEST(unwind_at_every_instruction_of_a_leaf)
 			is_in(1, "unwind_at_every_instruction_of_a_leaf"));
 	}
 }
-END_TEST
 
-START_TEST(unwind_at_every_instruction_with_a_frame_pointer)
+TEST(unwind_at_every_instruction_with_a_frame_pointer)
 {
 	step_through(framed, framed_leaf);
 	ck_assert_int_eq(g_steps, 9);
@@ -469,7 +464,6 @@ START_TEST(unwind_at_every_instruction_with_a_frame_pointer)
 		ck_assert_int_gt((int)g.result.count, 3);
 	}
 }
-END_TEST
 
 /* Only two registers are known, as in a blocked thread. The frames must be a
  * part of the full result, or *@cut. Returns their number without the cut. */
@@ -501,7 +495,7 @@ static size_t unwind_unknown(const struct copy *copy, bool *cut)
 
 /* The innermost function needs the frame pointer from its third instruction to
  * the last but one. Its caller needs it as well, but it can be found. */
-START_TEST(unwind_stops_where_a_register_is_unknown)
+TEST(unwind_stops_where_a_register_is_unknown)
 {
 	size_t count;
 	bool cut;
@@ -518,10 +512,9 @@ START_TEST(unwind_stops_where_a_register_is_unknown)
 		}
 	}
 }
-END_TEST
 
 /* The caller's return address is invalid, or follows no call. */
-START_TEST(unwind_stops_where_nothing_proves_the_frame_pointer)
+TEST(unwind_stops_where_nothing_proves_the_frame_pointer)
 {
 	const uint64_t wrong[] = { 0, 1, (uintptr_t)framed + 1 };
 	bool cut;
@@ -535,11 +528,10 @@ START_TEST(unwind_stops_where_nothing_proves_the_frame_pointer)
 		ck_assert(cut);
 	}
 }
-END_TEST
 
 /* No module is known at the other words. If they were looked up, the result
  * would not be repeatable. */
-START_TEST(unwind_looks_up_only_words_that_may_be_return_addresses)
+TEST(unwind_looks_up_only_words_that_may_be_return_addresses)
 {
 	uint64_t *word = (uint64_t *)(void *)g_step[0].stack;
 	bool cut;
@@ -553,9 +545,8 @@ START_TEST(unwind_looks_up_only_words_that_may_be_return_addresses)
 	ck_assert(cut);
 	ck_assert(g.result.repeatable);
 }
-END_TEST
 
-START_TEST(unwind_without_registers_finds_a_part_of_the_stack)
+TEST(unwind_without_registers_finds_a_part_of_the_stack)
 {
 	static struct copy unknown;
 	bool cut;
@@ -581,7 +572,6 @@ START_TEST(unwind_without_registers_finds_a_part_of_the_stack)
 		g_steps = 0;
 	}
 }
-END_TEST
 
 /* --- frames without descriptions ----------------------------------------- */
 
@@ -624,7 +614,7 @@ static void recurse_few(struct copy *out)
 	g_sink++;
 }
 
-START_TEST(unwind_without_description_goes_by_the_frame_pointer)
+TEST(unwind_without_description_goes_by_the_frame_pointer)
 {
 	size_t at;
 
@@ -637,9 +627,8 @@ START_TEST(unwind_without_description_goes_by_the_frame_pointer)
 	ck_assert(g.result.repeatable);
 	find_frame("main");
 }
-END_TEST
 
-START_TEST(unwind_stub_returns_where_the_stack_pointer_points)
+TEST(unwind_stub_returns_where_the_stack_pointer_points)
 {
 	uint64_t ra = (uintptr_t)recurse + 4, *top = (void *)g.copy.stack;
 	/* All instructions up to the jump. */
@@ -659,10 +648,9 @@ START_TEST(unwind_stub_returns_where_the_stack_pointer_points)
 		ck_assert_uint_eq(g.result.frame[1].kind, FRAME_RETURN);
 	}
 }
-END_TEST
 
 /* The area was mapped after set_up(), so the load map is read again. */
-START_TEST(unwind_thunk_returns_where_the_stack_pointer_points)
+TEST(unwind_thunk_returns_where_the_stack_pointer_points)
 {
 	uint64_t ra, *top = (void *)g.copy.stack;
 	int fd = memfd_create(THUNK_AREA_NAME, MFD_CLOEXEC);
@@ -691,7 +679,6 @@ START_TEST(unwind_thunk_returns_where_the_stack_pointer_points)
 	munmap(area, 8192);
 	close(fd);
 }
-END_TEST
 
 /* Sites of entry builds reach thunks like this. */
 int call_thunk(int n), leave_by_thunk(int n);
@@ -760,7 +747,7 @@ static size_t own_frames(const uint8_t *map)
 }
 
 /* Unrecorded call, recorded call, thread without counts. */
-START_TEST(unwind_at_every_instruction_of_thunks)
+TEST(unwind_at_every_instruction_of_thunks, EACH(0, 3 * ARRAY_SIZE(g_ways)))
 {
 	const struct thunk_way *way = &g_ways[_i / 3];
 	int fd = rig_memfd(THUNK_AREA_BYTES, RIG_SEALS);
@@ -799,10 +786,9 @@ START_TEST(unwind_at_every_instruction_of_thunks)
 	thunk_area_unmap(area);
 	close(fd);
 }
-END_TEST
 #endif
 
-START_TEST(unwind_of_nonsense_ends)
+TEST(unwind_of_nonsense_ends)
 {
 	static const uint64_t odd[] = { 0, 1, UINT64_MAX, 1ULL << 47 };
 	unsigned int seed = 1;
@@ -830,7 +816,6 @@ START_TEST(unwind_of_nonsense_ends)
 		unwind(&copy);
 	}
 }
-END_TEST
 
 /* --- the cache ----------------------------------------------------------- */
 
@@ -894,7 +879,7 @@ __attribute__((noinline)) static void at_offset(size_t bytes,
 	g_sink += room[0];
 }
 
-START_TEST(stack_cache_finds_what_unwinding_says)
+TEST(stack_cache_finds_what_unwinding_says)
 {
 	int hits = 0, all = 2000;
 
@@ -908,9 +893,8 @@ START_TEST(stack_cache_finds_what_unwinding_says)
 	ck_assert_int_ge(hits, all - 40 * 4);
 	ck_assert_uint_eq(g.stack_cache.hits, hits);
 }
-END_TEST
 
-START_TEST(stack_cache_of_changed_stacks_finds_what_unwinding_says)
+TEST(stack_cache_of_changed_stacks_finds_what_unwinding_says)
 {
 	unsigned int seed = 5;
 	int hits = 0;
@@ -932,9 +916,8 @@ START_TEST(stack_cache_of_changed_stacks_finds_what_unwinding_says)
 	}
 	ck_assert_int_gt(hits, 500);
 }
-END_TEST
 
-START_TEST(stack_cache_of_another_edition_is_empty)
+TEST(stack_cache_of_another_edition_is_empty)
 {
 	uint32_t number;
 
@@ -949,9 +932,8 @@ START_TEST(stack_cache_of_another_edition_is_empty)
 					.generation = 1 },
 		&number));
 }
-END_TEST
 
-START_TEST(stack_cache_without_memory_still_works)
+TEST(stack_cache_without_memory_still_works)
 {
 	unsigned int seed = 5;
 	uint64_t left = g.budget.left;
@@ -964,98 +946,10 @@ START_TEST(stack_cache_without_memory_still_works)
 	stack_cache_release(&g.stack_cache);
 	g.budget.left += left - 40000;
 }
-END_TEST
 
-static uint64_t now_ns(void)
+static void begin_suite(void)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
-/* A benchmark of unwinding and the cache, for PERFREC_MEASURE only. */
-START_TEST(measure)
-{
-	enum { TIMES = 2000 };
-	uint32_t number = 0;
-
-	for (int depth = 10; depth <= 30; depth += 20) {
-		struct unwind_stack taken;
-		uint64_t edition, begin, middle, end;
-
-		/* includes main, check's frames, the test and capture() */
-		recurse(depth, &g.copy);
-		taken = stack_of(&g.copy);
-		find_or_add(&g.copy);
-		edition = unwind_edition(g.unwind, 0);
-		begin = now_ns();
-		for (int i = 0; i < TIMES; i++)
-			unwind_run(g.unwind, &taken, &g.result);
-		middle = now_ns();
-		for (int i = 0; i < TIMES * 10; i++)
-			stack_cache_find(&g.stack_cache, edition, &taken,
-					 &number);
-		end = now_ns();
-		printf("%zu frames: %.2f us unwound, %.0f ns cached\n",
-		       g.result.count, (double)(middle - begin) / TIMES / 1e3,
-		       (double)(end - middle) / TIMES / 10);
-	}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("unwind");
-	TCase *tcase = suite_case(suite, "unwind");
-	int failed;
-
-	g_stack_end = (uintptr_t)__builtin_frame_address(0) + 256;
 	log_init("test_unwind", LOG_ERR);
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	if (getenv("PERFREC_MEASURE")) {
-		tcase_add_test(tcase, measure);
-		return suite_run(suite);
-	}
-	tcase_add_test(tcase, unwind_own_stack_is_what_backtrace_says);
-	tcase_add_test(tcase, unwind_frame_of_unknown_size);
-	tcase_add_test(tcase, unwind_callback_of_a_library);
-	tcase_add_test(tcase, unwind_stack_that_was_cut_says_so);
-#if defined(__x86_64__)
-	tcase_add_test(tcase, unwind_stack_with_a_uretprobe_says_so);
-#endif
-	tcase_add_test(tcase, unwind_stack_of_too_many_frames_is_cut);
-#if !defined(__SANITIZE_THREAD__) /* TSan calls handlers itself */
-	tcase_add_test(tcase, unwind_through_a_signal_handler);
-#else
-	(void)unwind_through_a_signal_handler;
-#endif
-#if defined(__x86_64__)
-	tcase_add_test(tcase, unwind_at_every_instruction_of_a_leaf);
-	tcase_add_test(tcase, unwind_at_every_instruction_with_a_frame_pointer);
-	tcase_add_test(tcase, unwind_stops_where_a_register_is_unknown);
-	tcase_add_test(tcase,
-		       unwind_stops_where_nothing_proves_the_frame_pointer);
-	tcase_add_test(tcase,
-		       unwind_looks_up_only_words_that_may_be_return_addresses);
-	tcase_add_test(tcase,
-		       unwind_without_registers_finds_a_part_of_the_stack);
-	tcase_add_test(tcase,
-		       unwind_without_description_goes_by_the_frame_pointer);
-	tcase_add_test(tcase,
-		       unwind_stub_returns_where_the_stack_pointer_points);
-	tcase_add_test(tcase,
-		       unwind_thunk_returns_where_the_stack_pointer_points);
-	tcase_add_loop_test(tcase, unwind_at_every_instruction_of_thunks, 0,
-			    3 * ARRAY_SIZE(g_ways));
-#endif
-	tcase_add_test(tcase, unwind_of_nonsense_ends);
-	tcase_add_test(tcase, stack_cache_finds_what_unwinding_says);
-	tcase_add_test(tcase,
-		       stack_cache_of_changed_stacks_finds_what_unwinding_says);
-	tcase_add_test(tcase, stack_cache_of_another_edition_is_empty);
-	tcase_add_test(tcase, stack_cache_without_memory_still_works);
-	failed = suite_run(suite);
-	g_sink++; /* no tail call: tests look for main() on their stacks */
-	return failed;
 }
+
+SUITE(begin_suite, NULL);

@@ -158,7 +158,7 @@ static void pack(const struct window_view *view, struct bytes *out)
 }
 
 /* In memory only a large profile is gzipped, and both are read. */
-START_TEST(a_packed_window_is_gzipped_if_it_is_large)
+TEST(a_packed_window_is_gzipped_if_it_is_large)
 {
 	const struct window_view *view = &window_view_memory;
 	const size_t stacks = 1000;
@@ -205,7 +205,6 @@ START_TEST(a_packed_window_is_gzipped_if_it_is_large)
 	bytes_release(&file);
 	tear_down();
 }
-END_TEST
 
 /* The only sample of @window has the only label @key. */
 static void expect_label(const struct stack_profile *window, const char *key,
@@ -226,7 +225,7 @@ static void expect_label(const struct stack_profile *window, const char *key,
 	bytes_release(&file);
 }
 
-START_TEST(a_sample_has_its_request_or_its_program)
+TEST(a_sample_has_its_request_or_its_program)
 {
 	struct stack_frame label = { .kind = FRAME_LABEL };
 	struct stack_values values = { .value = { 1, 10 } };
@@ -271,9 +270,8 @@ START_TEST(a_sample_has_its_request_or_its_program)
 	stack_profile_free(&ended);
 	tear_down();
 }
-END_TEST
 
-START_TEST(only_growth_is_in_a_window)
+TEST(only_growth_is_in_a_window)
 {
 	const struct window_view *view = &window_view_memory;
 
@@ -311,9 +309,8 @@ START_TEST(only_growth_is_in_a_window)
 	ck_assert(!window_profile_has(g.window, view));
 	tear_down();
 }
-END_TEST
 
-START_TEST(after_a_start_values_are_differences)
+TEST(after_a_start_values_are_differences)
 {
 	const struct window_view *view = &window_view_memory;
 
@@ -337,9 +334,8 @@ START_TEST(after_a_start_values_are_differences)
 	ck_assert_int_eq(value_of(view, "[c]", 3), 5);
 	tear_down();
 }
-END_TEST
 
-START_TEST(what_gets_smaller_is_taken_from_others)
+TEST(what_gets_smaller_is_taken_from_others)
 {
 	const struct window_view *view = &window_view_cpu;
 
@@ -368,9 +364,8 @@ START_TEST(what_gets_smaller_is_taken_from_others)
 	ck_assert(!window_profile_end(g.window));
 	tear_down();
 }
-END_TEST
 
-START_TEST(waits_on_locks_are_apart)
+TEST(waits_on_locks_are_apart)
 {
 	set_up(&stack_profile_offcpu);
 	window_profile_begin(g.window);
@@ -393,9 +388,8 @@ START_TEST(waits_on_locks_are_apart)
 	ck_assert_int_eq(value_of(&window_view_block, "[condition]", 0), -1);
 	tear_down();
 }
-END_TEST
 
-START_TEST(what_finds_no_memory_is_told)
+TEST(what_finds_no_memory_is_told)
 {
 	const struct window_view *view = &window_view_cpu;
 	char names[64][16];
@@ -424,20 +418,4 @@ START_TEST(what_finds_no_memory_is_told)
 	ck_assert(window_profile_end(g.window));
 	ck_assert_int_gt(value_of(view, "[other stacks]", 1), 0);
 	tear_down();
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("window_profile");
-	TCase *tcase = suite_case(suite, "window_profile");
-
-	tcase_add_test(tcase, only_growth_is_in_a_window);
-	tcase_add_test(tcase, a_packed_window_is_gzipped_if_it_is_large);
-	tcase_add_test(tcase, a_sample_has_its_request_or_its_program);
-	tcase_add_test(tcase, after_a_start_values_are_differences);
-	tcase_add_test(tcase, what_gets_smaller_is_taken_from_others);
-	tcase_add_test(tcase, waits_on_locks_are_apart);
-	tcase_add_test(tcase, what_finds_no_memory_is_told);
-	return suite_run(suite);
 }

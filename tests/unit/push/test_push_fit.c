@@ -108,7 +108,7 @@ static const char *frame_name(const struct pprof *pprof, uint32_t location)
 		.name;
 }
 
-START_TEST(few_stacks_stay_as_they_are)
+TEST(few_stacks_stay_as_they_are)
 {
 	struct random_profile *from = make_profile(3, 3);
 	struct fitted fitted;
@@ -135,9 +135,8 @@ START_TEST(few_stacks_stay_as_they_are)
 	fit_free(&fitted);
 	free(from);
 }
-END_TEST
 
-START_TEST(many_stacks_become_few_with_the_same_sums)
+TEST(many_stacks_become_few_with_the_same_sums)
 {
 	static const uint32_t most[] = { 1, 2, 3, 10, 100, 1000, 3999, 16000 };
 
@@ -165,10 +164,9 @@ START_TEST(many_stacks_become_few_with_the_same_sums)
 		free(from);
 	}
 }
-END_TEST
 
 /* The small stack's parent is a third stack, so the next one follows. */
-START_TEST(the_smallest_stacks_meet_in_their_parent)
+TEST(the_smallest_stacks_meet_in_their_parent)
 {
 	struct random_profile *from = make_profile(5, 1);
 	static const uint32_t stacks[3][3] = { { 2, 1, 0 },
@@ -204,9 +202,8 @@ START_TEST(the_smallest_stacks_meet_in_their_parent)
 	fit_free(&fitted);
 	free(from);
 }
-END_TEST
 
-START_TEST(deep_stacks_are_cut_in_the_middle)
+TEST(deep_stacks_are_cut_in_the_middle)
 {
 	struct random_profile *from = make_profile(9, DEPTH_MAX);
 	struct fitted fitted;
@@ -232,9 +229,8 @@ START_TEST(deep_stacks_are_cut_in_the_middle)
 	fit_free(&fitted);
 	free(from);
 }
-END_TEST
 
-START_TEST(packed_profiles_can_be_read)
+TEST(packed_profiles_can_be_read)
 {
 	struct random_profile *from = make_profile(11, 6);
 	struct bytes bytes = { 0 };
@@ -261,7 +257,6 @@ START_TEST(packed_profiles_can_be_read)
 	bytes_release(&bytes);
 	free(from);
 }
-END_TEST
 
 static bool packed_fits(const struct pprof *view, const char *period)
 {
@@ -288,7 +283,7 @@ static struct random_profile *make_fitting(void)
 	return from;
 }
 
-START_TEST(what_fits_is_sent_as_it_is)
+TEST(what_fits_is_sent_as_it_is)
 {
 	static struct pprof_sample many[FIT_STACKS_MAX + 1];
 	struct random_profile *from = make_fitting();
@@ -321,9 +316,8 @@ START_TEST(what_fits_is_sent_as_it_is)
 	ck_assert(!packed_fits(pprof, "cpu"));
 	free(from);
 }
-END_TEST
 
-START_TEST(damaged_profiles_do_not_fit)
+TEST(damaged_profiles_do_not_fit)
 {
 	struct random_profile *from = make_fitting();
 	const struct pprof_type none = { "", "" };
@@ -363,9 +357,8 @@ START_TEST(damaged_profiles_do_not_fit)
 	bytes_release(&bytes);
 	free(from);
 }
-END_TEST
 
-START_TEST(labels_are_made_valid)
+TEST(labels_are_made_valid)
 {
 	struct labels labels = { 0 };
 	char *value = malloc(3001), name[32];
@@ -396,9 +389,8 @@ START_TEST(labels_are_made_valid)
 	labels_release(&labels);
 	free(value);
 }
-END_TEST
 
-START_TEST(texts_are_kept_once)
+TEST(texts_are_kept_once)
 {
 	struct texts texts;
 	char text[] = "one";
@@ -415,22 +407,4 @@ START_TEST(texts_are_kept_once)
 	ck_assert_uint_eq(texts.count, 4);
 	ck_assert_int_eq(texts.err, 0);
 	texts_release(&texts);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("push_fit");
-	TCase *tcase = suite_case(suite, "push_fit");
-
-	tcase_add_test(tcase, few_stacks_stay_as_they_are);
-	tcase_add_test(tcase, many_stacks_become_few_with_the_same_sums);
-	tcase_add_test(tcase, the_smallest_stacks_meet_in_their_parent);
-	tcase_add_test(tcase, deep_stacks_are_cut_in_the_middle);
-	tcase_add_test(tcase, packed_profiles_can_be_read);
-	tcase_add_test(tcase, what_fits_is_sent_as_it_is);
-	tcase_add_test(tcase, damaged_profiles_do_not_fit);
-	tcase_add_test(tcase, labels_are_made_valid);
-	tcase_add_test(tcase, texts_are_kept_once);
-	return suite_run(suite);
 }

@@ -106,7 +106,7 @@ static uint32_t pick(struct rig *rig, uint32_t lane)
 	return schedule_pick(&rig->schedule, lane, &rig->now);
 }
 
-START_TEST(names_of_windows_are_numbers)
+TEST(names_of_windows_are_numbers)
 {
 	static const char *const wrong[] = {
 		"",
@@ -139,9 +139,8 @@ START_TEST(names_of_windows_are_numbers)
 		schedule_parse("0-18446744073709551615", &start_ns, &session));
 	ck_assert_uint_eq(session, UINT64_MAX);
 }
-END_TEST
 
-START_TEST(windows_of_one_moment_share_a_request)
+TEST(windows_of_one_moment_share_a_request)
 {
 	struct rig *rig = rig_new(1, 1 << 30);
 
@@ -166,9 +165,8 @@ START_TEST(windows_of_one_moment_share_a_request)
 	ck_assert_uint_eq(rig->schedule.bytes, 0);
 	rig_free(rig);
 }
-END_TEST
 
-START_TEST(requests_are_bounded_and_halved)
+TEST(requests_are_bounded_and_halved)
 {
 	struct rig *rig = rig_new(1, 1 << 30);
 
@@ -195,9 +193,8 @@ START_TEST(requests_are_bounded_and_halved)
 	ck_assert_uint_eq(rig->schedule.count, 0);
 	rig_free(rig);
 }
-END_TEST
 
-START_TEST(failures_wait_longer_and_longer)
+TEST(failures_wait_longer_and_longer)
 {
 	struct rig *rig = rig_new(1, 1 << 30);
 	uint64_t most = SCHEDULE_WAIT_MIN_NS;
@@ -249,9 +246,8 @@ START_TEST(failures_wait_longer_and_longer)
 	ck_assert_uint_eq(rig->schedule.lanes[0].failures, 0);
 	rig_free(rig);
 }
-END_TEST
 
-START_TEST(a_full_spool_loses_the_oldest)
+TEST(a_full_spool_loses_the_oldest)
 {
 	struct rig *rig = rig_new(1, 10);
 
@@ -273,10 +269,9 @@ START_TEST(a_full_spool_loses_the_oldest)
 	}
 	rig_free(rig);
 }
-END_TEST
 
 /* A window every 15 s for two servers with all kinds of failures. */
-START_TEST(a_day_doubles_and_loses_nothing_unsaid)
+TEST(a_day_doubles_and_loses_nothing_unsaid)
 {
 	enum { COUNT = 24 * 240, STEP_MS = 100 };
 	struct rig *rig = rig_new(2, 1000);
@@ -338,19 +333,4 @@ START_TEST(a_day_doubles_and_loses_nothing_unsaid)
 	ck_assert_uint_gt(rig->lost_by[SCHEDULE_REFUSED], 10);
 	ck_assert_uint_eq(rig->schedule.bytes, 0);
 	rig_free(rig);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("push_schedule");
-	TCase *tcase = suite_case(suite, "push_schedule");
-
-	tcase_add_test(tcase, names_of_windows_are_numbers);
-	tcase_add_test(tcase, windows_of_one_moment_share_a_request);
-	tcase_add_test(tcase, requests_are_bounded_and_halved);
-	tcase_add_test(tcase, failures_wait_longer_and_longer);
-	tcase_add_test(tcase, a_full_spool_loses_the_oldest);
-	tcase_add_test(tcase, a_day_doubles_and_loses_nothing_unsaid);
-	return suite_run(suite);
 }

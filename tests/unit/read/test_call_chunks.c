@@ -10,7 +10,7 @@
 
 /* The table's size was the largest iid plus 1, which overflowed; the name was
  * written 16 GiB behind the table. */
-START_TEST(name_with_the_largest_iid_takes_one_place)
+TEST(name_with_the_largest_iid_takes_one_place)
 {
 	struct index_text texts[] = { { (const uint8_t *)"main", 4 } };
 	struct index_name names[] = { { UINT32_MAX, 1 }, { 7, 1 } };
@@ -35,14 +35,4 @@ START_TEST(name_with_the_largest_iid_takes_one_place)
 
 	ck_assert_int_eq(call_chunks_take(&chunks, &index, &wish), 0);
 	call_chunks_release(&chunks);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("call_chunks");
-	TCase *tcase = suite_case(suite, "call_chunks");
-
-	tcase_add_test(tcase, name_with_the_largest_iid_takes_one_place);
-	return suite_run(suite);
 }

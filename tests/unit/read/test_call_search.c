@@ -148,7 +148,8 @@ static void check_search(struct model *model, struct wanted *wanted)
 	ck_assert_ptr_null(search);
 }
 
-START_TEST(a_random_search_finds_what_looking_at_each_slice_finds)
+TEST(a_random_search_finds_what_looking_at_each_slice_finds,
+     EACH(1, MODELS + 1))
 {
 	struct wanted *wanted = malloc(sizeof(*wanted));
 	struct model *model = model_new((uint64_t)_i * 40503, _i % 2);
@@ -158,9 +159,8 @@ START_TEST(a_random_search_finds_what_looking_at_each_slice_finds)
 	model_free(model);
 	free(wanted);
 }
-END_TEST
 
-START_TEST(what_is_not_there_is_not_met)
+TEST(what_is_not_there_is_not_met)
 {
 	struct model *model = model_new(5, false);
 	struct call_wish wish = { .function = "nothing",
@@ -183,18 +183,4 @@ START_TEST(what_is_not_there_is_not_met)
 			 -ENOENT);
 	ck_assert_ptr_null(search);
 	model_free(model);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("call_search");
-	TCase *tcase = suite_case(suite, "call_search");
-
-	/* One model per test, because the time of a test is limited. */
-	tcase_add_loop_test(
-		tcase, a_random_search_finds_what_looking_at_each_slice_finds,
-		1, MODELS + 1);
-	tcase_add_test(tcase, what_is_not_there_is_not_met);
-	return suite_run(suite);
 }

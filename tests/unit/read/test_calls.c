@@ -80,7 +80,7 @@ static struct time_cell sum_of(const char *const *names)
 }
 #define SUM_OF(...) sum_of((const char *const[]){ __VA_ARGS__, NULL })
 
-START_TEST(calls_have_their_own_time_and_number)
+TEST(calls_have_their_own_time_and_number)
 {
 	write_head();
 	write_begin(1, 10);
@@ -101,9 +101,8 @@ START_TEST(calls_have_their_own_time_and_number)
 	calls_free(&g_calls);
 	ck_assert_ptr_null(g_calls);
 }
-END_TEST
 
-START_TEST(calls_of_a_trace_that_is_cut_anywhere_are_those_before)
+TEST(calls_of_a_trace_that_is_cut_anywhere_are_those_before)
 {
 	write_head();
 	write_begin(1, 0);
@@ -123,9 +122,8 @@ START_TEST(calls_of_a_trace_that_is_cut_anywhere_are_those_before)
 		calls_free(&g_calls);
 	}
 }
-END_TEST
 
-START_TEST(calls_of_deep_recursion_are_bounded)
+TEST(calls_of_deep_recursion_are_bounded)
 {
 	write_head();
 	for (uint64_t i = 0; i < 3000; i++)
@@ -137,7 +135,6 @@ START_TEST(calls_of_deep_recursion_are_bounded)
 	ck_assert_uint_gt(g_calls->totals.refused, 0);
 	calls_free(&g_calls);
 }
-END_TEST
 
 /* Writes a loss like replay_loss(): behind the last event, at @ns. */
 static void write_gap(const char *key, int64_t spans, uint64_t ns)
@@ -172,7 +169,7 @@ static uint64_t gap_of(enum time_gap_kind kind, uint64_t from, uint64_t to)
 	return sum;
 }
 
-START_TEST(calls_that_are_lost_are_spread_up_to_the_next_event)
+TEST(calls_that_are_lost_are_spread_up_to_the_next_event)
 {
 	write_head();
 	write_begin(1, 0);
@@ -192,27 +189,10 @@ START_TEST(calls_that_are_lost_are_spread_up_to_the_next_event)
 	ck_assert_uint_eq(gap_of(TIME_GAP_PAUSED, 0, 400000), 70);
 	calls_free(&g_calls);
 }
-END_TEST
 
-START_TEST(calls_of_a_file_that_is_not_there)
+TEST(calls_of_a_file_that_is_not_there)
 {
 	ck_assert_int_eq(calls_read("/nonexistent/trace", NULL, NULL, &g_calls),
 			 -ENOENT);
 	ck_assert_ptr_null(g_calls);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("calls");
-	TCase *tcase = suite_case(suite, "calls");
-
-	tcase_add_test(tcase, calls_have_their_own_time_and_number);
-	tcase_add_test(tcase,
-		       calls_of_a_trace_that_is_cut_anywhere_are_those_before);
-	tcase_add_test(tcase, calls_of_deep_recursion_are_bounded);
-	tcase_add_test(tcase,
-		       calls_that_are_lost_are_spread_up_to_the_next_event);
-	tcase_add_test(tcase, calls_of_a_file_that_is_not_there);
-	return suite_run(suite);
 }

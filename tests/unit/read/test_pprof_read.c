@@ -91,7 +91,7 @@ static const struct pprof_row *row_named(const struct pprof_rows *rows,
 	ck_abort_msg("no row '%s'", name);
 }
 
-START_TEST(what_was_written_is_read)
+TEST(what_was_written_is_read)
 {
 	struct pprof *pprof = read_profile();
 
@@ -106,9 +106,8 @@ START_TEST(what_was_written_is_read)
 	pprof_free(&pprof);
 	ck_assert_ptr_null(pprof);
 }
-END_TEST
 
-START_TEST(a_function_counts_once_for_each_sample)
+TEST(a_function_counts_once_for_each_sample)
 {
 	struct pprof *pprof = read_profile();
 	const struct pprof_row *row;
@@ -133,9 +132,8 @@ START_TEST(a_function_counts_once_for_each_sample)
 	pprof_rows_free(&rows);
 	pprof_free(&pprof);
 }
-END_TEST
 
-START_TEST(stacks_without_their_labels_are_merged)
+TEST(stacks_without_their_labels_are_merged)
 {
 	struct pprof *pprof = read_profile();
 	struct pprof_rows rows;
@@ -150,7 +148,6 @@ START_TEST(stacks_without_their_labels_are_merged)
 	pprof_rows_free(&rows);
 	pprof_free(&pprof);
 }
-END_TEST
 
 /* --- other files --------------------------------------------------------- */
 
@@ -203,7 +200,7 @@ static void hush(void)
 	close(fd);
 }
 
-START_TEST(any_byte_may_be_wrong)
+TEST(any_byte_may_be_wrong)
 {
 	uint8_t bytes[4096];
 	size_t size;
@@ -223,9 +220,8 @@ START_TEST(any_byte_may_be_wrong)
 		use(bytes, i);
 	}
 }
-END_TEST
 
-START_TEST(a_file_that_is_cut_is_refused)
+TEST(a_file_that_is_cut_is_refused)
 {
 	struct pprof *pprof = NULL;
 	struct stat status;
@@ -238,10 +234,9 @@ START_TEST(a_file_that_is_cut_is_refused)
 	ck_assert_int_eq(pprof_read(".", "none.pb.gz", &pprof), -ENOENT);
 	ck_assert_ptr_null(pprof);
 }
-END_TEST
 
 /* Two million empty samples of two bytes compress to a small file. */
-START_TEST(what_asks_for_too_much_is_refused)
+TEST(what_asks_for_too_much_is_refused)
 {
 	static uint8_t samples[1u << 20];
 	struct pprof *pprof = NULL;
@@ -257,7 +252,6 @@ START_TEST(what_asks_for_too_much_is_refused)
 	ck_assert_int_eq(pprof_read(".", "bomb.pb.gz", &pprof), -EFBIG);
 	ck_assert_ptr_null(pprof);
 }
-END_TEST
 
 /* @mode: "wb9" compresses, "wbT" does not. */
 static void write_padded(const char *name, const char *mode,
@@ -293,26 +287,24 @@ static void check_padded(const uint8_t *field, size_t size, size_t count)
 }
 
 /* Three million strings of ten bytes: 36 MB need over 190 MB. */
-START_TEST(memory_is_bounded_by_the_size_on_disk)
+TEST(memory_is_bounded_by_the_size_on_disk)
 {
 	static const uint8_t text[] = { 6 << 3 | 2, 10,	 'a', 'a', 'a', 'a',
 					'a',	    'a', 'a', 'a', 'a', 'a' };
 
 	check_padded(text, sizeof(text), 3000000);
 }
-END_TEST
 
 /* 48 MB of unknown fields, which need no extra memory. */
-START_TEST(what_is_unpacked_is_bounded_by_the_size_on_disk)
+TEST(what_is_unpacked_is_bounded_by_the_size_on_disk)
 {
 	static uint8_t field[1u << 20] = { 15 << 3 | 2, 0xfc, 0xff, 0x3f };
 
 	check_padded(field, sizeof(field), 48);
 }
-END_TEST
 
 /* 500 samples of a recursion 4,000 deep: gzip shrinks it 800 times. */
-START_TEST(what_is_small_because_it_recurs_is_read)
+TEST(what_is_small_because_it_recurs_is_read)
 {
 	static uint8_t sample[4096] = { 2 << 3 | 2, 0xa7, 0x1f,
 					1 << 3 | 2, 0xa0, 0x1f };
@@ -326,10 +318,9 @@ START_TEST(what_is_small_because_it_recurs_is_read)
 	ck_assert_uint_eq(pprof->sample_count, 504);
 	pprof_free(&pprof);
 }
-END_TEST
 
 /* protobuf-c has enough memory for 200,000 samples, their copy has not. */
-START_TEST(what_is_beyond_the_limit_is_no_want_of_memory)
+TEST(what_is_beyond_the_limit_is_no_want_of_memory)
 {
 	static const uint8_t sample[] = { 2 << 3 | 2, 4, 2 << 3 | 2, 2, 1, 1 };
 	struct pprof *pprof = NULL;
@@ -338,9 +329,8 @@ START_TEST(what_is_beyond_the_limit_is_no_want_of_memory)
 	hush();
 	ck_assert_int_eq(pprof_read(".", "many.pb.gz", &pprof), -EFBIG);
 }
-END_TEST
 
-START_TEST(what_finds_no_memory_is_not_called_damaged)
+TEST(what_finds_no_memory_is_not_called_damaged, UNLESS(HAS_ASAN))
 {
 	static uint8_t sample[(2u << 20) + 10] = {
 		0x12, 0x85, 0x80, 0x80, 0x01, 0x0a, 0x80, 0x80, 0x80, 0x01
@@ -362,31 +352,5 @@ START_TEST(what_finds_no_memory_is_not_called_damaged)
 	limit.rlim_cur = RLIM_INFINITY;
 	ck_assert_int_eq(setrlimit(RLIMIT_AS, &limit), 0);
 }
-END_TEST
 
-int main(void)
-{
-	Suite *suite = suite_create("pprof_read");
-	TCase *tests = suite_case(suite, "pprof_read");
-	int failed;
-
-	scratch_enter();
-	tcase_add_test(tests, what_was_written_is_read);
-	tcase_add_test(tests, a_function_counts_once_for_each_sample);
-	tcase_add_test(tests, stacks_without_their_labels_are_merged);
-	tcase_add_test(tests, any_byte_may_be_wrong);
-	tcase_add_test(tests, a_file_that_is_cut_is_refused);
-	tcase_add_test(tests, what_asks_for_too_much_is_refused);
-	tcase_add_test(tests, memory_is_bounded_by_the_size_on_disk);
-	tcase_add_test(tests, what_is_unpacked_is_bounded_by_the_size_on_disk);
-	tcase_add_test(tests, what_is_small_because_it_recurs_is_read);
-	tcase_add_test(tests, what_is_beyond_the_limit_is_no_want_of_memory);
-#ifndef __SANITIZE_ADDRESS__ /* ASan needs unlimited address space */
-	tcase_add_test(tests, what_finds_no_memory_is_not_called_damaged);
-#else
-	(void)what_finds_no_memory_is_not_called_damaged;
-#endif
-	failed = suite_run(suite);
-	scratch_leave();
-	return failed;
-}
+SUITE(scratch_enter, scratch_leave);

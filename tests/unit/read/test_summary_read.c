@@ -85,7 +85,9 @@ static char *print(struct summary *summary, size_t limit)
 #define ck_assert_has_not(text, part) \
 	ck_assert_msg(!strstr(text, part), "'%s' in:\n%s", part, text)
 
-START_TEST(summary_read_of_a_whole_file_has_every_field)
+FIXTURE(set_up, tear_down);
+
+TEST(summary_read_of_a_whole_file_has_every_field)
 {
 	struct summary *summary = read_sample();
 
@@ -107,9 +109,8 @@ START_TEST(summary_read_of_a_whole_file_has_every_field)
 	summary_free(&summary);
 	ck_assert_ptr_null(summary);
 }
-END_TEST
 
-START_TEST(summary_read_of_a_file_with_less_has_zeros)
+TEST(summary_read_of_a_file_with_less_has_zeros)
 {
 	struct summary *summary;
 
@@ -121,9 +122,8 @@ START_TEST(summary_read_of_a_file_with_less_has_zeros)
 	free(print(summary, 0));
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_read_of_nonsense_is_refused)
+TEST(summary_read_of_nonsense_is_refused)
 {
 	struct summary *summary = NULL;
 
@@ -140,9 +140,8 @@ START_TEST(summary_read_of_nonsense_is_refused)
 	ck_assert_int_eq(summary_read("/nowhere", &summary), -ENOENT);
 	ck_assert_ptr_null(summary);
 }
-END_TEST
 
-START_TEST(summary_sort_puts_the_largest_first)
+TEST(summary_sort_puts_the_largest_first)
 {
 	struct summary *summary = read_sample();
 
@@ -156,9 +155,8 @@ START_TEST(summary_sort_puts_the_largest_first)
 	ck_assert_str_eq(summary->functions[1].name, "gamma");
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_write_json_keeps_all_but_the_cut_functions)
+TEST(summary_write_json_keeps_all_but_the_cut_functions)
 {
 	struct summary *summary = read_sample();
 	json_t *was = json_loads(sample, 0, NULL), *now, *first;
@@ -192,9 +190,8 @@ START_TEST(summary_write_json_keeps_all_but_the_cut_functions)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_tells_the_run_and_its_functions)
+TEST(summary_print_tells_the_run_and_its_functions)
 {
 	struct summary *summary = read_sample();
 	char *text = print(summary, 2);
@@ -209,9 +206,8 @@ START_TEST(summary_print_tells_the_run_and_its_functions)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_tells_whose_each_figure_is)
+TEST(summary_print_tells_whose_each_figure_is)
 {
 	static const char several[] =
 		"{\"perfrec\":{},\"totals\":{\"processes\":9,\"threads\":9,"
@@ -244,9 +240,8 @@ START_TEST(summary_print_tells_whose_each_figure_is)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_tells_of_cpu_time_and_memory)
+TEST(summary_print_tells_of_cpu_time_and_memory)
 {
 	static const char metrics[] =
 		"{\"perfrec\":{},\"totals\":{\"processes\":1,"
@@ -291,9 +286,8 @@ START_TEST(summary_print_tells_of_cpu_time_and_memory)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_counts_a_surplus_once)
+TEST(summary_print_counts_a_surplus_once)
 {
 	static const char times[] =
 		"{\"perfrec\":{},\"totals\":{\"sched_threads\":1,"
@@ -311,9 +305,8 @@ START_TEST(summary_print_counts_a_surplus_once)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_of_an_unknown_end_claims_nothing)
+TEST(summary_print_of_an_unknown_end_claims_nothing)
 {
 	static const char attached[] =
 		"{\"perfrec\":{},\"totals\":{\"spans\":1},"
@@ -346,9 +339,8 @@ START_TEST(summary_print_of_an_unknown_end_claims_nothing)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_when_recording_slowed_it_says_what_to_do)
+TEST(summary_print_when_recording_slowed_it_says_what_to_do)
 {
 	struct summary *summary = read_sample();
 	char *text;
@@ -383,9 +375,8 @@ START_TEST(summary_print_when_recording_slowed_it_says_what_to_do)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_says_when_times_are_rough)
+TEST(summary_print_says_when_times_are_rough)
 {
 	struct summary *summary = read_sample();
 	uint64_t left = 0;
@@ -406,9 +397,8 @@ START_TEST(summary_print_says_when_times_are_rough)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_marks_functions_that_were_muted)
+TEST(summary_print_marks_functions_that_were_muted)
 {
 	struct summary *summary = read_sample();
 	struct summary_function *one = &summary->functions[0];
@@ -464,7 +454,6 @@ START_TEST(summary_print_marks_functions_that_were_muted)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
 static bool begins_with_over(const char *text)
 {
@@ -473,7 +462,7 @@ static bool begins_with_over(const char *text)
 	return over && over < strstr(text, "  wall time  ");
 }
 
-START_TEST(summary_print_says_first_that_a_budget_was_not_kept)
+TEST(summary_print_says_first_that_a_budget_was_not_kept)
 {
 	struct summary *summary = read_sample();
 	struct summary_totals *totals = &summary->totals;
@@ -545,9 +534,8 @@ START_TEST(summary_print_says_first_that_a_budget_was_not_kept)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_says_what_was_subtracted)
+TEST(summary_print_says_what_was_subtracted)
 {
 	struct summary *summary = read_sample();
 	char *text = print(summary, 0);
@@ -560,9 +548,8 @@ START_TEST(summary_print_says_what_was_subtracted)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_when_something_is_lost_says_how_much)
+TEST(summary_print_when_something_is_lost_says_how_much)
 {
 	struct summary *summary = read_sample();
 	char *text;
@@ -578,9 +565,8 @@ START_TEST(summary_print_when_something_is_lost_says_how_much)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_when_nothing_is_instrumented_says_how_to_rebuild)
+TEST(summary_print_when_nothing_is_instrumented_says_how_to_rebuild)
 {
 	struct summary *summary = read_sample();
 	char *text;
@@ -592,9 +578,8 @@ START_TEST(summary_print_when_nothing_is_instrumented_says_how_to_rebuild)
 	free(text);
 	summary_free(&summary);
 }
-END_TEST
 
-START_TEST(summary_print_of_hostile_names_has_no_control_characters)
+TEST(summary_print_of_hostile_names_has_no_control_characters)
 {
 	struct summary *summary = read_sample();
 	char *text;
@@ -604,41 +589,4 @@ START_TEST(summary_print_of_hostile_names_has_no_control_characters)
 	ck_assert_has(text, "a?[2J?b??\xc3\xa9\n");
 	free(text);
 	summary_free(&summary);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("summary_read");
-	TCase *read = suite_case(suite, "read");
-	TCase *show = suite_case(suite, "print");
-
-	tcase_add_checked_fixture(read, set_up, tear_down);
-	tcase_add_checked_fixture(show, set_up, tear_down);
-	tcase_add_test(read, summary_read_of_a_whole_file_has_every_field);
-	tcase_add_test(read, summary_read_of_a_file_with_less_has_zeros);
-	tcase_add_test(read, summary_read_of_nonsense_is_refused);
-	tcase_add_test(read, summary_sort_puts_the_largest_first);
-	tcase_add_test(read,
-		       summary_write_json_keeps_all_but_the_cut_functions);
-	tcase_add_test(show, summary_print_tells_the_run_and_its_functions);
-	tcase_add_test(show, summary_print_tells_whose_each_figure_is);
-	tcase_add_test(show, summary_print_tells_of_cpu_time_and_memory);
-	tcase_add_test(show, summary_print_counts_a_surplus_once);
-	tcase_add_test(show, summary_print_of_an_unknown_end_claims_nothing);
-	tcase_add_test(show,
-		       summary_print_when_recording_slowed_it_says_what_to_do);
-	tcase_add_test(show, summary_print_marks_functions_that_were_muted);
-	tcase_add_test(show,
-		       summary_print_says_first_that_a_budget_was_not_kept);
-	tcase_add_test(show, summary_print_says_what_was_subtracted);
-	tcase_add_test(show, summary_print_says_when_times_are_rough);
-	tcase_add_test(show,
-		       summary_print_when_something_is_lost_says_how_much);
-	tcase_add_test(
-		show,
-		summary_print_when_nothing_is_instrumented_says_how_to_rebuild);
-	tcase_add_test(
-		show, summary_print_of_hostile_names_has_no_control_characters);
-	return suite_run(suite);
 }

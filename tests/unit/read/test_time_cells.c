@@ -30,7 +30,7 @@ static void count_call(uint32_t thread, uint32_t node, uint64_t ns)
 	cell->calls++;
 }
 
-START_TEST(time_cells_spread_an_amount_and_lose_nothing)
+TEST(time_cells_spread_an_amount_and_lose_nothing)
 {
 	const struct time_amount amount = { .ns = 1001, .calls = 7 };
 	uint64_t ns, calls;
@@ -47,9 +47,8 @@ START_TEST(time_cells_spread_an_amount_and_lose_nothing)
 			  1001 * 4120 / 8000 - 1001 * 3096 / 8000 + 1001);
 	time_cells_release(&g_table);
 }
-END_TEST
 
-START_TEST(time_cells_share_a_stretch_out_among_its_buckets)
+TEST(time_cells_share_a_stretch_out_among_its_buckets)
 {
 	uint32_t hint = 0;
 
@@ -65,9 +64,8 @@ START_TEST(time_cells_share_a_stretch_out_among_its_buckets)
 	ck_assert_uint_eq(time_cells_bucket(&g_table, &g_table.cells[4]), 4);
 	time_cells_release(&g_table);
 }
-END_TEST
 
-START_TEST(time_cells_take_earlier_and_much_later_times)
+TEST(time_cells_take_earlier_and_much_later_times)
 {
 	const uint64_t times[] = { 1ULL << 40,	     (1ULL << 40) + 5, 7,
 				   (1ULL << 40) - 9, UINT64_MAX,       1 };
@@ -86,9 +84,8 @@ START_TEST(time_cells_take_earlier_and_much_later_times)
 	ck_assert_uint_le(time_cells_begin(&g_table, 0), 1);
 	time_cells_release(&g_table);
 }
-END_TEST
 
-START_TEST(time_cells_lose_nothing_when_buckets_become_wider)
+TEST(time_cells_lose_nothing_when_buckets_become_wider)
 {
 	uint64_t random = 7;
 	uint64_t ns, calls, at = 5000000, all = 0;
@@ -123,9 +120,8 @@ START_TEST(time_cells_lose_nothing_when_buckets_become_wider)
 	}
 	time_cells_release(&g_table);
 }
-END_TEST
 
-START_TEST(time_cells_refuse_what_has_no_room_at_any_width)
+TEST(time_cells_refuse_what_has_no_room_at_any_width)
 {
 	uint32_t hint = 0;
 
@@ -136,19 +132,4 @@ START_TEST(time_cells_refuse_what_has_no_room_at_any_width)
 	ck_assert_uint_eq(g_table.refused, 1);
 	count_call(1, 10, 77);
 	time_cells_release(&g_table);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("time_cells");
-	TCase *tcase = suite_case(suite, "time_cells");
-
-	tcase_add_test(tcase, time_cells_spread_an_amount_and_lose_nothing);
-	tcase_add_test(tcase, time_cells_share_a_stretch_out_among_its_buckets);
-	tcase_add_test(tcase, time_cells_take_earlier_and_much_later_times);
-	tcase_add_test(tcase,
-		       time_cells_lose_nothing_when_buckets_become_wider);
-	tcase_add_test(tcase, time_cells_refuse_what_has_no_room_at_any_width);
-	return suite_run(suite);
 }

@@ -17,7 +17,7 @@ static void take(uint32_t thread, uint32_t depth, uint64_t begin,
 	timeline_take(&g_timeline, &call);
 }
 
-START_TEST(timeline_has_every_call_of_a_short_trace)
+TEST(timeline_has_every_call_of_a_short_trace)
 {
 	ck_assert_int_eq(timeline_init(&g_timeline), 0);
 	take(1, 1, 10, 5, 7);
@@ -36,9 +36,8 @@ START_TEST(timeline_has_every_call_of_a_short_trace)
 	}
 	timeline_release(&g_timeline);
 }
-END_TEST
 
-START_TEST(timeline_keeps_the_longest_calls_of_a_long_trace)
+TEST(timeline_keeps_the_longest_calls_of_a_long_trace)
 {
 	enum { CALLS = 2000000, EVERY = 100000 };
 	uint32_t total = 0;
@@ -67,9 +66,8 @@ START_TEST(timeline_keeps_the_longest_calls_of_a_long_trace)
 	ck_assert_uint_le(total, TIMELINE_CALLS_MAX);
 	timeline_release(&g_timeline);
 }
-END_TEST
 
-START_TEST(timeline_counts_what_has_no_room)
+TEST(timeline_counts_what_has_no_room)
 {
 	ck_assert_int_eq(timeline_init(&g_timeline), 0);
 	take(1, TIMELINE_DEPTH_MAX, 5, 5, 1);
@@ -79,16 +77,4 @@ START_TEST(timeline_counts_what_has_no_room)
 	ck_assert_uint_gt(g_timeline.refused, 1);
 	ck_assert_uint_eq(g_timeline.refused + g_timeline.level[0].count, 1000);
 	timeline_release(&g_timeline);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("timeline");
-	TCase *tcase = suite_case(suite, "timeline");
-
-	tcase_add_test(tcase, timeline_has_every_call_of_a_short_trace);
-	tcase_add_test(tcase, timeline_keeps_the_longest_calls_of_a_long_trace);
-	tcase_add_test(tcase, timeline_counts_what_has_no_room);
-	return suite_run(suite);
 }

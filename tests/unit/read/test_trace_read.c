@@ -146,7 +146,7 @@ static void expect_calls(void)
 	ck_assert_int_eq(next(), 0);
 }
 
-START_TEST(trace_read_gives_calls_with_their_times_and_names)
+TEST(trace_read_gives_calls_with_their_times_and_names)
 {
 	/* Varints of one, two and five bytes. */
 	static const uint32_t sequences[] = { 2, 300, UINT32_MAX };
@@ -168,9 +168,8 @@ START_TEST(trace_read_gives_calls_with_their_times_and_names)
 		close_reader();
 	}
 }
-END_TEST
 
-START_TEST(trace_read_knows_the_process_of_a_thread)
+TEST(trace_read_knows_the_process_of_a_thread)
 {
 	const char *key, *text;
 	int64_t number;
@@ -196,9 +195,8 @@ START_TEST(trace_read_knows_the_process_of_a_thread)
 	ck_assert(!trace_reader_attribute(g_reader, 2, &key, &text, &number));
 	close_reader();
 }
-END_TEST
 
-START_TEST(trace_read_unpacks_bundles)
+TEST(trace_read_unpacks_bundles)
 {
 	write_head();
 	g_bytes = 0;
@@ -208,9 +206,8 @@ START_TEST(trace_read_unpacks_bundles)
 	expect_calls();
 	close_reader();
 }
-END_TEST
 
-START_TEST(trace_read_of_a_bundle_that_is_damaged_goes_on)
+TEST(trace_read_of_a_bundle_that_is_damaged_goes_on)
 {
 	write_calls(2);
 	pack_from(0, 0);
@@ -220,10 +217,9 @@ START_TEST(trace_read_of_a_bundle_that_is_damaged_goes_on)
 	ck_assert_uint_eq(trace_reader_totals(g_reader).bad_bundles, 1);
 	close_reader();
 }
-END_TEST
 
 /* No writer makes one, and reading it would cost time for each packet. */
-START_TEST(trace_read_says_that_it_leaves_out_a_bundle_of_a_sequence)
+TEST(trace_read_says_that_it_leaves_out_a_bundle_of_a_sequence)
 {
 	write_calls(2);
 	pack_from(0, 2);
@@ -232,9 +228,8 @@ START_TEST(trace_read_says_that_it_leaves_out_a_bundle_of_a_sequence)
 	ck_assert_uint_eq(trace_reader_totals(g_reader).bad_bundles, 1);
 	close_reader();
 }
-END_TEST
 
-START_TEST(trace_read_of_a_cut_file_ends_what_is_open)
+TEST(trace_read_of_a_cut_file_ends_what_is_open)
 {
 	size_t whole;
 
@@ -259,9 +254,8 @@ START_TEST(trace_read_of_a_cut_file_ends_what_is_open)
 		close_reader();
 	}
 }
-END_TEST
 
-START_TEST(trace_read_stops_where_the_file_is_no_trace)
+TEST(trace_read_stops_where_the_file_is_no_trace)
 {
 	write_calls(2);
 	memset(g_trace + g_bytes, 0xff, 64);
@@ -273,9 +267,8 @@ START_TEST(trace_read_stops_where_the_file_is_no_trace)
 	ck_assert_uint_eq(trace_reader_totals(g_reader).at, g_bytes);
 	close_reader();
 }
-END_TEST
 
-START_TEST(trace_read_gives_arguments_and_flows)
+TEST(trace_read_gives_arguments_and_flows)
 {
 	const struct out_attribute arguments[] = {
 		{ .key = "size", .number = 42 },
@@ -315,9 +308,8 @@ START_TEST(trace_read_gives_arguments_and_flows)
 	ck_assert(!trace_flow_next(&flows, &id, &ends));
 	close_reader();
 }
-END_TEST
 
-START_TEST(trace_read_multiplies_counters)
+TEST(trace_read_multiplies_counters)
 {
 	const struct out_counter counter = { .uuid = COUNTER,
 					     .parent = PROCESS,
@@ -342,9 +334,8 @@ START_TEST(trace_read_multiplies_counters)
 	ck_assert_int_eq(g_event.value, INT64_MIN);
 	close_reader();
 }
-END_TEST
 
-START_TEST(trace_read_gives_samples_with_their_stacks)
+TEST(trace_read_gives_samples_with_their_stacks)
 {
 	uint64_t frames[] = { 1, 2 };
 	const struct out_stack_mapping mapping = { .iid = 1, .path = 1 };
@@ -384,9 +375,8 @@ START_TEST(trace_read_gives_samples_with_their_stacks)
 	ck_assert_uint_eq(stack[1].address, 0x10);
 	close_reader();
 }
-END_TEST
 
-START_TEST(trace_read_forgets_slices_that_are_too_deep)
+TEST(trace_read_forgets_slices_that_are_too_deep)
 {
 	struct trace_read_totals totals;
 
@@ -406,37 +396,12 @@ START_TEST(trace_read_forgets_slices_that_are_too_deep)
 	ck_assert_uint_eq(totals.bad_events, 0);
 	close_reader();
 }
-END_TEST
 
-START_TEST(trace_read_refuses_what_cannot_be_opened)
+TEST(trace_read_refuses_what_cannot_be_opened)
 {
 	ck_assert_int_eq(trace_reader_open("/nonexistent/trace", &g_reader),
 			 -ENOENT);
 	ck_assert_int_eq(trace_reader_open("/tmp", &g_reader), -EBADMSG);
 	ck_assert_int_eq(trace_reader_open("/dev/zero", &g_reader), -EBADMSG);
 	ck_assert_ptr_null(g_reader);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("trace_read");
-	TCase *ours = suite_case(suite, "ours");
-	TCase *foreign = suite_case(suite, "foreign");
-
-	tcase_add_test(ours, trace_read_gives_calls_with_their_times_and_names);
-	tcase_add_test(ours, trace_read_knows_the_process_of_a_thread);
-	tcase_add_test(ours, trace_read_unpacks_bundles);
-	tcase_add_test(ours, trace_read_gives_arguments_and_flows);
-	tcase_add_test(ours, trace_read_multiplies_counters);
-	tcase_add_test(ours, trace_read_gives_samples_with_their_stacks);
-	tcase_add_test(foreign, trace_read_of_a_bundle_that_is_damaged_goes_on);
-	tcase_add_test(
-		foreign,
-		trace_read_says_that_it_leaves_out_a_bundle_of_a_sequence);
-	tcase_add_test(foreign, trace_read_of_a_cut_file_ends_what_is_open);
-	tcase_add_test(foreign, trace_read_stops_where_the_file_is_no_trace);
-	tcase_add_test(foreign, trace_read_forgets_slices_that_are_too_deep);
-	tcase_add_test(foreign, trace_read_refuses_what_cannot_be_opened);
-	return suite_run(suite);
 }

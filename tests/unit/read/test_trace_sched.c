@@ -69,7 +69,9 @@ static void check(int64_t tid, uint64_t from, uint64_t to,
 	ck_assert_uint_eq(sums.unknown, wanted.unknown);
 }
 
-START_TEST(trace_sched_splits_a_time)
+FIXTURE(start, stop);
+
+TEST(trace_sched_splits_a_time)
 {
 	out_sched_in(g_out, 0, 1000, 7);
 	out_sched_out(g_out, 0, 1100, 7, OUT_SCHED_PREEMPTED);
@@ -92,9 +94,8 @@ START_TEST(trace_sched_splits_a_time)
 	/* Number 0 is the idle task. */
 	check(0, 1000, 1600, (struct trace_sched_sums){ 0, 0, 0, 600, 0 });
 }
-END_TEST
 
-START_TEST(trace_sched_knows_nothing_where_switches_are_missing)
+TEST(trace_sched_knows_nothing_where_switches_are_missing)
 {
 	/* Across the gap 7 runs on and 8 does not. On another CPU 9 sleeps and
 	 * 5 runs. */
@@ -118,9 +119,8 @@ START_TEST(trace_sched_knows_nothing_where_switches_are_missing)
 	check(9, 1050, 1090, (struct trace_sched_sums){ 0, 0, 40, 0, 0 });
 	check(9, 1350, 1450, (struct trace_sched_sums){ 0, 0, 0, 100, 0 });
 }
-END_TEST
 
-START_TEST(trace_sched_that_went_off_during_a_loss_is_not_known)
+TEST(trace_sched_that_went_off_during_a_loss_is_not_known)
 {
 	out_sched_in(g_out, 0, 1000, 5);
 	out_sched_lost(g_out, 1, 1100);
@@ -132,9 +132,8 @@ START_TEST(trace_sched_that_went_off_during_a_loss_is_not_known)
 	read_back();
 	check(5, 1000, 1600, (struct trace_sched_sums){ 300, 0, 100, 200, 0 });
 }
-END_TEST
 
-START_TEST(trace_sched_of_a_cut_file_trusts_what_is_closed_only)
+TEST(trace_sched_of_a_cut_file_trusts_what_is_closed_only)
 {
 	out_sched_in(g_out, 0, 1000, 5);
 	out_sched_out(g_out, 0, 1200, 5, OUT_SCHED_BLOCKED);
@@ -147,9 +146,8 @@ START_TEST(trace_sched_of_a_cut_file_trusts_what_is_closed_only)
 	check(6, 1000, 2000, (struct trace_sched_sums){ 500, 0, 0, 500, 0 });
 	check(7, 1000, 2000, (struct trace_sched_sums){ 0, 0, 0, 1000, 0 });
 }
-END_TEST
 
-START_TEST(trace_sched_of_a_trace_without_switches_is_none)
+TEST(trace_sched_of_a_trace_without_switches_is_none)
 {
 	static const struct out_clocks clocks = { START_NS, START_NS, START_NS,
 						  START_NS, START_NS };
@@ -159,9 +157,8 @@ START_TEST(trace_sched_of_a_trace_without_switches_is_none)
 	read_back();
 	ck_assert_ptr_null(g_sched);
 }
-END_TEST
 
-START_TEST(trace_sched_sums_agree_with_each_nanosecond)
+TEST(trace_sched_sums_agree_with_each_nanosecond)
 {
 	enum { SPAN = 4000 };
 	static uint8_t kinds[SPAN];
@@ -197,9 +194,8 @@ START_TEST(trace_sched_sums_agree_with_each_nanosecond)
 						 sums[3], 0 });
 	}
 }
-END_TEST
 
-START_TEST(trace_sched_gives_the_stretches_of_a_thread)
+TEST(trace_sched_gives_the_stretches_of_a_thread)
 {
 	const struct trace_stretch *at;
 
@@ -222,7 +218,6 @@ START_TEST(trace_sched_gives_the_stretches_of_a_thread)
 	/* Two per stretch, and the first and last of each CPU. */
 	ck_assert_uint_eq(trace_sched_switches(g_sched), 4 + 2 + 2);
 }
-END_TEST
 
 /* A slice of track @uuid, on a sequence of out_track_sequence(). */
 static void write_suspension(uint64_t uuid, const char *name, uint64_t from,
@@ -257,7 +252,7 @@ static void check_stack(uint64_t from, uint64_t to,
 	ck_assert_mem_eq(&sums, &wanted, sizeof(sums));
 }
 
-START_TEST(trace_sched_of_a_stack_is_without_other_stacks)
+TEST(trace_sched_of_a_stack_is_without_other_stacks)
 {
 	const struct out_thread thread = {
 		.uuid = THREAD, .sequence = 2, .pid = 7, .tid = 7, .start_ns = 1
@@ -284,25 +279,4 @@ START_TEST(trace_sched_of_a_stack_is_without_other_stacks)
 	/* A range that is reversed has no time, also inside a suspension. */
 	check_stack(1110, 1060, (struct trace_sched_sums){ 0 });
 	check_stack(1390, 1310, (struct trace_sched_sums){ 0 });
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("trace_sched");
-	TCase *tcase = suite_case(suite, "trace_sched");
-
-	tcase_add_checked_fixture(tcase, start, stop);
-	tcase_add_test(tcase, trace_sched_splits_a_time);
-	tcase_add_test(tcase,
-		       trace_sched_knows_nothing_where_switches_are_missing);
-	tcase_add_test(tcase,
-		       trace_sched_that_went_off_during_a_loss_is_not_known);
-	tcase_add_test(tcase,
-		       trace_sched_of_a_cut_file_trusts_what_is_closed_only);
-	tcase_add_test(tcase, trace_sched_of_a_trace_without_switches_is_none);
-	tcase_add_test(tcase, trace_sched_sums_agree_with_each_nanosecond);
-	tcase_add_test(tcase, trace_sched_gives_the_stretches_of_a_thread);
-	tcase_add_test(tcase, trace_sched_of_a_stack_is_without_other_stacks);
-	return suite_run(suite);
 }

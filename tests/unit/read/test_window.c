@@ -162,7 +162,9 @@ static void check_window(const char *thread, uint64_t from, uint64_t to,
 	ck_assert_ptr_null(window);
 }
 
-START_TEST(no_range_gives_all)
+FIXTURE(set_up, tear_down);
+
+TEST(no_range_gives_all)
 {
 	check_window(NULL, 0, 0,
 		     "main@10 .leaf@20 ./leaf@25 .leaf@100 ..deep@200 "
@@ -170,9 +172,8 @@ START_TEST(no_range_gives_all)
 		     "./leaf@905 /main@1000 late@5 .leaf@30 ./leaf@30 "
 		     "/late?@1000 ");
 }
-END_TEST
 
-START_TEST(what_is_open_at_from_comes_first_and_is_cut_at_to)
+TEST(what_is_open_at_from_comes_first_and_is_cut_at_to)
 {
 	check_window("8", 210, 300,
 		     "<main@10 .<leaf@100 ..<deep@200 ../deep@300> "
@@ -183,9 +184,8 @@ START_TEST(what_is_open_at_from_comes_first_and_is_cut_at_to)
 	check_window("worker", 500, 501, "<main@10 !request@500 /main@501> ");
 	check_window("worker", 501, 900, "<main@10 /main@900> ");
 }
-END_TEST
 
-START_TEST(an_event_at_from_is_in_the_range_and_one_at_to_is_not)
+TEST(an_event_at_from_is_in_the_range_and_one_at_to_is_not)
 {
 	/* Open until its end, which lies in the range. */
 	check_window("8", 25, 100, "<main@10 .<leaf@20 ./leaf@25 /main@100> ");
@@ -202,9 +202,8 @@ START_TEST(an_event_at_from_is_in_the_range_and_one_at_to_is_not)
 	check_window("9", 1000, 0, "<late@5 /late?@1000 ");
 	check_window("9", 1001, 0, "");
 }
-END_TEST
 
-START_TEST(a_counter_tells_its_last_value_before_from)
+TEST(a_counter_tells_its_last_value_before_from)
 {
 	g_bytes = 0;
 	wrote(out_track_value(ROOM, INSTANTS_SEQUENCE, COUNTER, START_NS + 40,
@@ -220,9 +219,8 @@ START_TEST(a_counter_tells_its_last_value_before_from)
 		     "<main@10 /main@951> @950 <late@5 /late@951> <@50 ");
 	check_window("8", 945, 951, "<main@10 /main@951> ");
 }
-END_TEST
 
-START_TEST(a_slice_of_the_range_knows_its_times)
+TEST(a_slice_of_the_range_knows_its_times)
 {
 	const struct window_choice choice = {
 		.range = { START_NS + 210, START_NS + 380 },
@@ -250,9 +248,8 @@ START_TEST(a_slice_of_the_range_knows_its_times)
 	ck_assert_str_eq(told, "200:210-350/0 100:210-380/140 10:210-380/170 ");
 	window_close(&window);
 }
-END_TEST
 
-START_TEST(a_thread_without_events_is_there)
+TEST(a_thread_without_events_is_there)
 {
 	const struct window_choice choices[] = {
 		{ .range = TIME_RANGE_ALL, .thread = "idle" },
@@ -269,9 +266,8 @@ START_TEST(a_thread_without_events_is_there)
 		window_close(&window);
 	}
 }
-END_TEST
 
-START_TEST(a_thread_that_is_not_there_is_not_met)
+TEST(a_thread_that_is_not_there_is_not_met)
 {
 	const struct window_choice choice = { .range = TIME_RANGE_ALL,
 					      .thread = "nobody" };
@@ -284,11 +280,10 @@ START_TEST(a_thread_that_is_not_there_is_not_met)
 	window_close(&window);
 	ck_assert_int_lt(window_open("/nowhere", &choice, &window), 0);
 }
-END_TEST
 
 /* --- ranges --- */
 
-START_TEST(bounds_are_of_slices_and_of_the_last_event)
+TEST(bounds_are_of_slices_and_of_the_last_event)
 {
 	struct trace_bounds bounds;
 
@@ -297,7 +292,6 @@ START_TEST(bounds_are_of_slices_and_of_the_last_event)
 	ck_assert_uint_eq(bounds.last_ns, START_NS + 1000);
 	ck_assert_int_lt(trace_bounds_read("/nowhere", NULL, NULL, &bounds), 0);
 }
-END_TEST
 
 #define OPEN UINT64_MAX /* an open side */
 
@@ -322,7 +316,7 @@ static const struct {
 	{ 60, 51, TIME_RANGE_REVERSED, 0, 0 },
 };
 
-START_TEST(a_range_is_made_of_the_sides_that_are_given)
+TEST(a_range_is_made_of_the_sides_that_are_given, EACH(0, ARRAY_SIZE(ranges)))
 {
 	const struct trace_bounds bounds = { .first_ns = 100, .last_ns = 150 };
 	const struct trace_bounds empty = { .last_ns = 150 };
@@ -346,7 +340,6 @@ START_TEST(a_range_is_made_of_the_sides_that_are_given)
 		ck_assert_int_eq(time_range_make(&wish, &empty, &range),
 				 TIME_RANGE_FINE);
 }
-END_TEST
 
 static const struct {
 	uint64_t ns;
@@ -366,7 +359,7 @@ static const struct {
 	{ UINT64_MAX, "18446744073.709551615s" },
 };
 
-START_TEST(a_time_is_told_as_it_can_be_typed)
+TEST(a_time_is_told_as_it_can_be_typed, EACH(0, ARRAY_SIZE(times)))
 {
 	char text[TIME_RANGE_TEXT];
 	uint64_t ns;
@@ -376,28 +369,4 @@ START_TEST(a_time_is_told_as_it_can_be_typed)
 		return;
 	ck_assert_int_eq(size_parse_duration(text, &ns), 0);
 	ck_assert_uint_eq(ns, times[_i].ns);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("window");
-	TCase *tcase = suite_case(suite, "window");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, no_range_gives_all);
-	tcase_add_test(tcase,
-		       what_is_open_at_from_comes_first_and_is_cut_at_to);
-	tcase_add_test(tcase,
-		       an_event_at_from_is_in_the_range_and_one_at_to_is_not);
-	tcase_add_test(tcase, a_counter_tells_its_last_value_before_from);
-	tcase_add_test(tcase, a_slice_of_the_range_knows_its_times);
-	tcase_add_test(tcase, a_thread_without_events_is_there);
-	tcase_add_test(tcase, a_thread_that_is_not_there_is_not_met);
-	tcase_add_test(tcase, bounds_are_of_slices_and_of_the_last_event);
-	tcase_add_loop_test(tcase, a_range_is_made_of_the_sides_that_are_given,
-			    0, ARRAY_SIZE(ranges));
-	tcase_add_loop_test(tcase, a_time_is_told_as_it_can_be_typed, 0,
-			    ARRAY_SIZE(times));
-	return suite_run(suite);
 }

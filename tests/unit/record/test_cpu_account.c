@@ -60,7 +60,9 @@ static const struct cpu_row *row(const char *name)
 	ck_abort_msg("no row for '%s'", name);
 }
 
-START_TEST(account_of_short_processes_has_a_row_for_each_command)
+FIXTURE(set_up, tear_down);
+
+TEST(account_of_short_processes_has_a_row_for_each_command)
 {
 	for (pid_t i = 1; i <= 300; i++) {
 		child(SHELL + 2 * i, "sed", MS);
@@ -79,9 +81,8 @@ START_TEST(account_of_short_processes_has_a_row_for_each_command)
 	ck_assert_uint_eq(g_sum.ns, 905 * MS);
 	ck_assert_double_eq(g_sum.scale, 1);
 }
-END_TEST
 
-START_TEST(account_of_a_sampled_process_gives_it_no_row)
+TEST(account_of_a_sampled_process_gives_it_no_row)
 {
 	child(SHELL + 1, "xz", 900 * MS);
 	cpu_account_tell(g_account, SHELL + 1, "xz", 899 * MS, true);
@@ -94,10 +95,9 @@ START_TEST(account_of_a_sampled_process_gives_it_no_row)
 	ck_assert_uint_eq(g_sum.rows, 2);
 	ck_assert_uint_eq(row("cat")->ns, 3 * MS);
 }
-END_TEST
 
 /* One task ends with the events that were opened first and reports no time. */
-START_TEST(account_gives_the_rest_to_who_did_not_tell)
+TEST(account_gives_the_rest_to_who_did_not_tell)
 {
 	child(SHELL + 1, "sed", 2 * MS);
 	cpu_account_fork(g_account, SHELL + 2, SHELL + 2, SHELL);
@@ -110,9 +110,8 @@ START_TEST(account_gives_the_rest_to_who_did_not_tell)
 	ck_assert_uint_eq(row("grep")->ns, 7 * MS);
 	ck_assert_uint_eq(row("sh")->ns, MS);
 }
-END_TEST
 
-START_TEST(account_takes_the_records_of_a_process_in_any_order)
+TEST(account_takes_the_records_of_a_process_in_any_order)
 {
 	cpu_account_count(g_account, SHELL + 1, MS);
 	cpu_account_name(g_account, SHELL + 1, SHELL + 1, "sed", 3, false);
@@ -127,9 +126,8 @@ START_TEST(account_takes_the_records_of_a_process_in_any_order)
 	ck_assert_uint_eq(row("sed")->ns, MS);
 	ck_assert_uint_eq(row("grep")->ns, 3 * MS);
 }
-END_TEST
 
-START_TEST(account_counts_threads_to_their_process)
+TEST(account_counts_threads_to_their_process)
 {
 	cpu_account_fork(g_account, SHELL + 1, SHELL + 1, SHELL);
 	cpu_account_fork(g_account, SHELL + 1, SHELL + 2, SHELL + 1);
@@ -142,9 +140,8 @@ START_TEST(account_counts_threads_to_their_process)
 	ck_assert_uint_eq(row("sh")->count, 2);
 	ck_assert_uint_eq(row("sh")->ns, 2 * MS);
 }
-END_TEST
 
-START_TEST(account_tells_short_processes_from_those_not_sampled)
+TEST(account_tells_short_processes_from_those_not_sampled)
 {
 	child(SHELL + 1, "busybox", 500 * MS);
 	child(SHELL + 2, "busybox", MS);
@@ -155,9 +152,8 @@ START_TEST(account_tells_short_processes_from_those_not_sampled)
 	ck_assert_str_eq(g_sum.row[1].name, "busybox");
 	ck_assert(g_sum.row[1].is_short);
 }
-END_TEST
 
-START_TEST(account_spreads_what_getrusage_has_more)
+TEST(account_spreads_what_getrusage_has_more)
 {
 	child(SHELL + 1, "sed", 10 * MS);
 	child(SHELL + 2, "grep", 20 * MS);
@@ -172,10 +168,9 @@ START_TEST(account_spreads_what_getrusage_has_more)
 	ck_assert_double_eq_tol(g_sum.scale, 1.01, 1e-9);
 	ck_assert_uint_eq(g_sum.unknown_ns, 0);
 }
-END_TEST
 
 /* Ordinary users cannot count a set-user-ID program, for example. */
-START_TEST(account_does_not_make_up_what_was_not_seen)
+TEST(account_does_not_make_up_what_was_not_seen)
 {
 	child(SHELL + 1, "sudo", MS);
 	end_shell(MS);
@@ -187,9 +182,8 @@ START_TEST(account_does_not_make_up_what_was_not_seen)
 				  (uint64_t)(100 * MS * g_sum.scale + 0.5),
 			  1000 * MS);
 }
-END_TEST
 
-START_TEST(account_takes_off_no_more_than_was_stolen)
+TEST(account_takes_off_no_more_than_was_stolen)
 {
 	child(SHELL + 1, "sed", 100 * MS);
 	end_shell(0);
@@ -198,9 +192,8 @@ START_TEST(account_takes_off_no_more_than_was_stolen)
 	ck_assert_double_eq_tol(g_sum.scale, 0.9, 1e-9);
 	ck_assert_uint_eq(row("sed")->ns, 90 * MS);
 }
-END_TEST
 
-START_TEST(account_says_what_was_lost)
+TEST(account_says_what_was_lost)
 {
 	child(SHELL + 1, "sed", MS);
 	cpu_account_lose(g_account, 3);
@@ -212,9 +205,8 @@ START_TEST(account_says_what_was_lost)
 	ck_assert_uint_eq(g_sum.lost, 9);
 	ck_assert_uint_eq(g_sum.count, 4);
 }
-END_TEST
 
-START_TEST(account_bounds_its_rows_and_entries)
+TEST(account_bounds_its_rows_and_entries)
 {
 	char name[16];
 	uint64_t ns = 0;
@@ -233,7 +225,6 @@ START_TEST(account_bounds_its_rows_and_entries)
 	ck_assert_uint_eq(ns, 150000 * MS);
 	ck_assert_uint_eq(g_sum.ns, ns);
 }
-END_TEST
 
 static void child_execs(pid_t pid, const char *name, uint64_t ns)
 {
@@ -242,7 +233,7 @@ static void child_execs(pid_t pid, const char *name, uint64_t ns)
 	cpu_account_name(g_account, pid, pid, name, 10, true);
 }
 
-START_TEST(account_names_programs_without_a_hello)
+TEST(account_names_programs_without_a_hello)
 {
 	child(SHELL + 1, "forked", MS);
 	child_execs(SHELL + 2, "loaded", MS);
@@ -262,9 +253,8 @@ START_TEST(account_names_programs_without_a_hello)
 	ck_assert_uint_eq(g_sum.unloaded_row[0].count, 2);
 	ck_assert_str_eq(g_sum.unloaded_row[1].name, "after");
 }
-END_TEST
 
-START_TEST(account_names_few_of_many)
+TEST(account_names_few_of_many)
 {
 	char name[16];
 
@@ -278,30 +268,4 @@ START_TEST(account_names_few_of_many)
 	ck_assert_uint_eq(g_sum.unloaded_names, 9);
 	ck_assert_uint_eq(g_sum.unloaded_rows, CPU_UNLOADED_MAX);
 	ck_assert_str_eq(g_sum.unloaded_row[0].name, "static9");
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("cpu_account");
-	TCase *all = suite_case(suite, "all");
-
-	tcase_add_checked_fixture(all, set_up, tear_down);
-	tcase_add_test(all,
-		       account_of_short_processes_has_a_row_for_each_command);
-	tcase_add_test(all, account_of_a_sampled_process_gives_it_no_row);
-	tcase_add_test(all, account_gives_the_rest_to_who_did_not_tell);
-	tcase_add_test(all,
-		       account_takes_the_records_of_a_process_in_any_order);
-	tcase_add_test(all, account_counts_threads_to_their_process);
-	tcase_add_test(all,
-		       account_tells_short_processes_from_those_not_sampled);
-	tcase_add_test(all, account_spreads_what_getrusage_has_more);
-	tcase_add_test(all, account_does_not_make_up_what_was_not_seen);
-	tcase_add_test(all, account_takes_off_no_more_than_was_stolen);
-	tcase_add_test(all, account_says_what_was_lost);
-	tcase_add_test(all, account_bounds_its_rows_and_entries);
-	tcase_add_test(all, account_names_programs_without_a_hello);
-	tcase_add_test(all, account_names_few_of_many);
-	return suite_run(suite);
 }

@@ -76,7 +76,11 @@ static size_t all(void)
 	return count_of("snapshots/*[a-z]*");
 }
 
-START_TEST(flight_folder_has_each_whole_or_not_at_all)
+SUITE(scratch_enter, scratch_leave);
+
+FIXTURE(setup, teardown);
+
+TEST(flight_folder_has_each_whole_or_not_at_all)
 {
 	struct flight_draft draft;
 	struct own_files files;
@@ -99,9 +103,8 @@ START_TEST(flight_folder_has_each_whole_or_not_at_all)
 	ck_assert_int_eq(own_files_look(g_dir_fd, &files), 0);
 	ck_assert_uint_eq(files.foreign, 0);
 }
-END_TEST
 
-START_TEST(flight_folder_keeps_the_newest)
+TEST(flight_folder_keeps_the_newest)
 {
 	struct flight_folder_sums sums;
 	struct flight_draft draft;
@@ -120,9 +123,8 @@ START_TEST(flight_folder_keeps_the_newest)
 			 0);
 	ck_assert_str_eq(flight_folder_name(g_folder, 2), draft.name);
 }
-END_TEST
 
-START_TEST(flight_folder_has_no_more_bytes_than_it_may)
+TEST(flight_folder_has_no_more_bytes_than_it_may)
 {
 	struct flight_draft draft;
 
@@ -137,10 +139,9 @@ START_TEST(flight_folder_has_no_more_bytes_than_it_may)
 	ck_assert_uint_eq(all(), 1);
 	ck_assert_uint_eq(flight_folder_sums(g_folder).bytes, 1000);
 }
-END_TEST
 
 /* Renamed, replaced, or with a file of the user. */
-START_TEST(flight_folder_removes_only_what_it_made)
+TEST(flight_folder_removes_only_what_it_made)
 {
 	struct flight_draft draft[3], more;
 	int fd, snapshots;
@@ -177,9 +178,8 @@ START_TEST(flight_folder_removes_only_what_it_made)
 	close(fd);
 	close(snapshots);
 }
-END_TEST
 
-START_TEST(flight_folder_is_made_again_when_it_was_removed)
+TEST(flight_folder_is_made_again_when_it_was_removed)
 {
 	struct flight_draft draft;
 
@@ -197,9 +197,8 @@ START_TEST(flight_folder_is_made_again_when_it_was_removed)
 	own_files_remove(g_dir_fd);
 	ck_assert_int_eq(rename("moved", "snapshots"), 0);
 }
-END_TEST
 
-START_TEST(flight_folder_takes_no_link_for_its_folder)
+TEST(flight_folder_takes_no_link_for_its_folder)
 {
 	struct flight_draft draft;
 
@@ -211,24 +210,4 @@ START_TEST(flight_folder_takes_no_link_for_its_folder)
 	ck_assert_int_eq(unlink("snapshots"), 0);
 	ck_assert_int_eq(rmdir("elsewhere"), 0);
 	ck_assert_int_eq(make_one("call", 1, &draft), 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("flight_folder");
-	TCase *tests = suite_case(suite, "flight_folder");
-	int failed;
-
-	scratch_enter();
-	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, flight_folder_has_each_whole_or_not_at_all);
-	tcase_add_test(tests, flight_folder_keeps_the_newest);
-	tcase_add_test(tests, flight_folder_has_no_more_bytes_than_it_may);
-	tcase_add_test(tests, flight_folder_removes_only_what_it_made);
-	tcase_add_test(tests, flight_folder_takes_no_link_for_its_folder);
-	tcase_add_test(tests, flight_folder_is_made_again_when_it_was_removed);
-	failed = suite_run(suite);
-	scratch_leave();
-	return failed;
 }

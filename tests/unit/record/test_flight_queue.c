@@ -26,7 +26,7 @@ static struct flight_event event_of(uint64_t begin_ns, uint64_t end_ns)
 	return event;
 }
 
-START_TEST(flight_queue_gives_events_in_order)
+TEST(flight_queue_gives_events_in_order)
 {
 	struct flight_queue *queue = flight_queue_new();
 	struct flight_event out;
@@ -54,9 +54,8 @@ START_TEST(flight_queue_gives_events_in_order)
 	flight_queue_free(&queue);
 	ck_assert_ptr_null(queue);
 }
-END_TEST
 
-START_TEST(flight_queue_tells_when_what_found_no_room_was)
+TEST(flight_queue_tells_when_what_found_no_room_was)
 {
 	struct flight_queue *queue = flight_queue_new();
 	struct flight_event out, event;
@@ -83,9 +82,8 @@ START_TEST(flight_queue_tells_when_what_found_no_room_was)
 	ck_assert(!flight_queue_take(queue, &out));
 	flight_queue_free(&queue);
 }
-END_TEST
 
-START_TEST(flight_queue_takes_an_end_before_the_begin_for_a_moment)
+TEST(flight_queue_takes_an_end_before_the_begin_for_a_moment)
 {
 	struct flight_queue *queue = flight_queue_new();
 	struct flight_event out, event = event_of(100, 100);
@@ -98,10 +96,9 @@ START_TEST(flight_queue_takes_an_end_before_the_begin_for_a_moment)
 	ck_assert_uint_eq(out.end_ns, 100);
 	flight_queue_free(&queue);
 }
-END_TEST
 
 #define THREADS 4
-#define EACH 5000u
+#define PUTS 5000u
 
 struct putter {
 	struct flight_queue *queue;
@@ -113,8 +110,8 @@ static void *put_many(void *of)
 {
 	const struct putter *putter = of;
 
-	for (uint32_t i = 0; i < EACH; i++) {
-		uint64_t id = 1 + i + (uint64_t)putter->number * EACH;
+	for (uint32_t i = 0; i < PUTS; i++) {
+		uint64_t id = 1 + i + (uint64_t)putter->number * PUTS;
 		struct flight_event event = event_of(id, 2 * id);
 
 		event.bound = (int64_t)id;
@@ -135,7 +132,7 @@ static void take_all(struct flight_queue *queue, struct taken *taken)
 
 	while (flight_queue_take(queue, &event)) {
 		uint64_t id = event.begin_ns;
-		uint64_t *last = &taken->last[(id - 1) / EACH];
+		uint64_t *last = &taken->last[(id - 1) / PUTS];
 
 		want = event_of(id, 2 * id);
 		ck_assert_uint_eq(event.end_ns, want.end_ns);
@@ -151,7 +148,7 @@ static void take_all(struct flight_queue *queue, struct taken *taken)
 	}
 }
 
-START_TEST(flight_queue_loses_nothing_of_many_threads)
+TEST(flight_queue_loses_nothing_of_many_threads)
 {
 	struct flight_queue *queue = flight_queue_new();
 	struct putter putters[THREADS];
@@ -167,32 +164,16 @@ START_TEST(flight_queue_loses_nothing_of_many_threads)
 	for (uint32_t i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	take_all(queue, &taken);
-	ck_assert_uint_eq(taken.events + taken.rest, THREADS * EACH);
+	ck_assert_uint_eq(taken.events + taken.rest, THREADS * PUTS);
 	ck_assert_uint_ge(taken.events, ROOM);
 	flight_queue_free(&queue);
 }
-END_TEST
 
-START_TEST(flight_queue_names_each_cause)
+TEST(flight_queue_names_each_cause)
 {
 	for (int i = 0; i < FLIGHT_CAUSES; i++)
 		for (int j = 0; j < i; j++)
 			ck_assert_str_ne(
 				flight_cause_name((enum flight_cause)i),
 				flight_cause_name((enum flight_cause)j));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("flight_queue");
-	TCase *tcase = suite_case(suite, "flight_queue");
-
-	tcase_add_test(tcase, flight_queue_gives_events_in_order);
-	tcase_add_test(tcase, flight_queue_tells_when_what_found_no_room_was);
-	tcase_add_test(tcase,
-		       flight_queue_takes_an_end_before_the_begin_for_a_moment);
-	tcase_add_test(tcase, flight_queue_loses_nothing_of_many_threads);
-	tcase_add_test(tcase, flight_queue_names_each_cause);
-	return suite_run(suite);
 }

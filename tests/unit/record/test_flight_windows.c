@@ -41,7 +41,7 @@ static void expect_none(uint64_t now_ns, uint64_t hurry_ns)
 	ck_assert(!flight_windows_take(&g_windows, now_ns, hurry_ns, &g_out));
 }
 
-START_TEST(flight_windows_wait_for_the_margin)
+TEST(flight_windows_wait_for_the_margin)
 {
 	begin();
 	add(5000, 5200);
@@ -51,9 +51,8 @@ START_TEST(flight_windows_wait_for_the_margin)
 	ck_assert_uint_eq(g_out.event[0].begin_ns, 5000);
 	expect_none(UINT64_MAX, 0);
 }
-END_TEST
 
-START_TEST(flight_windows_that_overlap_become_one)
+TEST(flight_windows_that_overlap_become_one)
 {
 	begin();
 	add(5000, 5200);
@@ -65,9 +64,8 @@ START_TEST(flight_windows_that_overlap_become_one)
 	expect(UINT64_MAX, 0, 5900, 6100, 1);
 	expect_none(UINT64_MAX, 0);
 }
-END_TEST
 
-START_TEST(flight_windows_are_bridged_by_a_late_event)
+TEST(flight_windows_are_bridged_by_a_late_event)
 {
 	begin();
 	add(5000, 5000);
@@ -77,9 +75,8 @@ START_TEST(flight_windows_are_bridged_by_a_late_event)
 	ck_assert_uint_eq(g_out.listed, 3);
 	expect_none(UINT64_MAX, 0);
 }
-END_TEST
 
-START_TEST(flight_windows_do_not_grow_for_ever)
+TEST(flight_windows_do_not_grow_for_ever)
 {
 	uint64_t events = 0, last = 0;
 
@@ -95,9 +92,8 @@ START_TEST(flight_windows_do_not_grow_for_ever)
 	ck_assert_uint_eq(g_windows.lost, 0);
 	ck_assert_uint_eq(events, 100);
 }
-END_TEST
 
-START_TEST(flight_windows_have_all_of_a_long_event_that_can_be_there)
+TEST(flight_windows_have_all_of_a_long_event_that_can_be_there)
 {
 	begin();
 	add(10000, 11500);
@@ -110,18 +106,16 @@ START_TEST(flight_windows_have_all_of_a_long_event_that_can_be_there)
 	expect(UINT64_MAX, 0, 9900, 11600, 3);
 	expect_none(UINT64_MAX, 0);
 }
-END_TEST
 
-START_TEST(flight_windows_hurry_before_the_begin_is_lost)
+TEST(flight_windows_hurry_before_the_begin_is_lost)
 {
 	begin();
 	add(5000, 5200);
 	expect_none(5250, 4900);
 	expect(5250, 4901, 4900, 5250, 1);
 }
-END_TEST
 
-START_TEST(flight_windows_count_what_finds_no_room)
+TEST(flight_windows_count_what_finds_no_room)
 {
 	begin();
 	for (uint64_t i = 1; i <= FLIGHT_PENDING + 3; i++)
@@ -142,9 +136,8 @@ START_TEST(flight_windows_count_what_finds_no_room)
 	expect(UINT64_MAX, 0, 4999900, 5000101, 7);
 	ck_assert_uint_eq(g_out.listed, 0);
 }
-END_TEST
 
-START_TEST(flight_windows_stand_times_at_both_ends)
+TEST(flight_windows_stand_times_at_both_ends)
 {
 	begin();
 	add(0, 50);
@@ -158,9 +151,8 @@ START_TEST(flight_windows_stand_times_at_both_ends)
 	add(500, 600);
 	expect(UINT64_MAX, 0, 499, 601, 1);
 }
-END_TEST
 
-START_TEST(flight_windows_list_the_first_events)
+TEST(flight_windows_list_the_first_events)
 {
 	begin();
 	for (uint64_t i = 0; i < FLIGHT_LISTED + 5; i++)
@@ -171,7 +163,6 @@ START_TEST(flight_windows_list_the_first_events)
 	for (uint64_t i = 0; i < FLIGHT_LISTED; i++)
 		ck_assert_uint_eq(g_out.event[i].begin_ns, 5000 + i);
 }
-END_TEST
 
 /* --- random events, in the order of their ends --- */
 
@@ -196,7 +187,7 @@ static void look_for(struct planted *planted, uint32_t count)
 			planted[i].windows++;
 }
 
-START_TEST(flight_windows_miss_no_event)
+TEST(flight_windows_miss_no_event, EACH(0, 24))
 {
 	struct planted planted[EVENTS];
 	uint32_t state = 1 + (uint32_t)_i * 7919, length;
@@ -223,25 +214,4 @@ START_TEST(flight_windows_miss_no_event)
 	ck_assert_uint_eq(g_windows.lost, 0);
 	for (uint32_t i = 0; i < EVENTS; i++)
 		ck_assert_uint_ge(planted[i].windows, 1);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("flight_windows");
-	TCase *tcase = suite_case(suite, "flight_windows");
-
-	tcase_add_test(tcase, flight_windows_wait_for_the_margin);
-	tcase_add_test(tcase, flight_windows_that_overlap_become_one);
-	tcase_add_test(tcase, flight_windows_are_bridged_by_a_late_event);
-	tcase_add_test(tcase, flight_windows_do_not_grow_for_ever);
-	tcase_add_test(
-		tcase,
-		flight_windows_have_all_of_a_long_event_that_can_be_there);
-	tcase_add_test(tcase, flight_windows_hurry_before_the_begin_is_lost);
-	tcase_add_test(tcase, flight_windows_count_what_finds_no_room);
-	tcase_add_test(tcase, flight_windows_stand_times_at_both_ends);
-	tcase_add_test(tcase, flight_windows_list_the_first_events);
-	tcase_add_loop_test(tcase, flight_windows_miss_no_event, 0, 24);
-	return suite_run(suite);
 }

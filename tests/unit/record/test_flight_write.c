@@ -450,7 +450,7 @@ static void try_seed(uint32_t seed)
 	stop();
 }
 
-START_TEST(flight_writes_what_a_cut_of_the_whole_trace_has)
+TEST(flight_writes_what_a_cut_of_the_whole_trace_has, SLOW)
 {
 	const char *seed = getenv("SEED");
 
@@ -459,7 +459,6 @@ START_TEST(flight_writes_what_a_cut_of_the_whole_trace_has)
 	for (uint32_t i = 0; !seed && i < 30; i++)
 		try_seed(i);
 }
-END_TEST
 
 static void *look_on(void *end)
 {
@@ -487,7 +486,7 @@ static void *look_on(void *end)
 	return NULL;
 }
 
-START_TEST(flight_memory_is_written_while_it_is_looked_at)
+TEST(flight_memory_is_written_while_it_is_looked_at, SLOW)
 {
 	pthread_t thread;
 	int end = 0;
@@ -509,9 +508,8 @@ START_TEST(flight_memory_is_written_while_it_is_looked_at)
 	ck_assert_int_eq(pthread_join(thread, NULL), 0);
 	stop();
 }
-END_TEST
 
-START_TEST(flight_memory_stays_near_its_limit)
+TEST(flight_memory_stays_near_its_limit, SLOW)
 {
 	struct flight_reach reach;
 	uint64_t most = 0;
@@ -533,7 +531,6 @@ START_TEST(flight_memory_stays_near_its_limit)
 	ck_assert_uint_gt(reach.first_ns, START_NS);
 	stop();
 }
-END_TEST
 
 /* Flushes before the end, as the end of a thread is often known late. */
 static void run_short_thread(uint32_t sequence)
@@ -554,7 +551,7 @@ static void run_short_thread(uint32_t sequence)
 	g->ns += 100;
 }
 
-START_TEST(threads_that_have_ended_are_forgotten)
+TEST(threads_that_have_ended_are_forgotten, SLOW)
 {
 	struct flight_reach reach;
 
@@ -567,7 +564,6 @@ START_TEST(threads_that_have_ended_are_forgotten)
 	ck_assert_uint_eq(reach.lost, 0);
 	stop();
 }
-END_TEST
 
 static void check_idle(uint64_t from, uint32_t threads)
 {
@@ -610,7 +606,7 @@ static void run_idle_thread(uint32_t sequence, struct way *way)
 	replay_flush(&way->replay);
 }
 
-START_TEST(threads_that_do_nothing_leave_the_memory_to_others)
+TEST(threads_that_do_nothing_leave_the_memory_to_others, SLOW)
 {
 	enum { THREADS = 200 };
 	static struct way idle[THREADS];
@@ -637,19 +633,4 @@ START_TEST(threads_that_do_nothing_leave_the_memory_to_others)
 	for (uint32_t i = 0; i < THREADS; i++)
 		replay_release(&idle[i].replay);
 	stop();
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("flight_write");
-	TCase *tcase = suite_slow_case(suite);
-
-	tcase_add_test(tcase, flight_writes_what_a_cut_of_the_whole_trace_has);
-	tcase_add_test(tcase, flight_memory_is_written_while_it_is_looked_at);
-	tcase_add_test(tcase, flight_memory_stays_near_its_limit);
-	tcase_add_test(tcase, threads_that_have_ended_are_forgotten);
-	tcase_add_test(tcase,
-		       threads_that_do_nothing_leave_the_memory_to_others);
-	return suite_run(suite);
 }

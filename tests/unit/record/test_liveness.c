@@ -13,7 +13,7 @@
 
 /* Programs take a collector without a parked thread for stopped, and drop
  * records (preload/ring/wait.c). On a busy machine the thread may start late. */
-START_TEST(liveness_has_a_parked_thread_from_the_start)
+TEST(liveness_has_a_parked_thread_from_the_start)
 {
 	for (int i = 0; i < COLLECTORS; i++) {
 		struct liveness *liveness;
@@ -30,14 +30,4 @@ START_TEST(liveness_has_a_parked_thread_from_the_start)
 		liveness_free(&liveness);
 		ck_assert_int_eq(parked, 1);
 	}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("liveness");
-	TCase *tcase = suite_case(suite, "liveness");
-
-	tcase_add_test(tcase, liveness_has_a_parked_thread_from_the_start);
-	return suite_run(suite);
 }

@@ -169,7 +169,9 @@ static void unlist_and_free(struct process *process)
 	process_free(process);
 }
 
-START_TEST(exit_is_told_once)
+FIXTURE(set_up, tear_down);
+
+TEST(exit_is_told_once)
 {
 	struct process *process = new_process(false, g.pidfd);
 	uint64_t before;
@@ -192,7 +194,6 @@ START_TEST(exit_is_told_once)
 	ck_assert_int_eq(g.exits, 1);
 	process_free(process);
 }
-END_TEST
 
 static struct process *new_unwatched(uint64_t began)
 {
@@ -203,7 +204,7 @@ static struct process *new_unwatched(uint64_t began)
 	return process;
 }
 
-START_TEST(process_without_pidfd_is_looked_for)
+TEST(process_without_pidfd_is_looked_for)
 {
 	struct process *process = new_unwatched(proc_began(g.pid));
 
@@ -220,9 +221,8 @@ START_TEST(process_without_pidfd_is_looked_for)
 	unlist_and_free(process);
 	process_look(&g.collector);
 }
-END_TEST
 
-START_TEST(process_without_pidfd_has_exited_as_a_zombie)
+TEST(process_without_pidfd_has_exited_as_a_zombie)
 {
 	struct process *process = new_unwatched(proc_began(g.pid));
 	siginfo_t info;
@@ -234,10 +234,9 @@ START_TEST(process_without_pidfd_has_exited_as_a_zombie)
 	ck_assert_int_eq(g.exits, 1);
 	unlist_and_free(process);
 }
-END_TEST
 
 /* A different start time, as if the pid had been reused. */
-START_TEST(process_without_pidfd_is_no_later_one_of_its_id)
+TEST(process_without_pidfd_is_no_later_one_of_its_id)
 {
 	struct process *process = new_unwatched(proc_began(g.pid) - 1);
 
@@ -245,11 +244,10 @@ START_TEST(process_without_pidfd_is_no_later_one_of_its_id)
 	ck_assert_int_eq(g.exits, 1);
 	unlist_and_free(process);
 }
-END_TEST
 
 #define MANY 200 /* above the number of close looks at a time */
 
-START_TEST(all_processes_without_pidfd_have_their_turn)
+TEST(all_processes_without_pidfd_have_their_turn)
 {
 	struct process *process[MANY];
 	siginfo_t info;
@@ -266,9 +264,8 @@ START_TEST(all_processes_without_pidfd_have_their_turn)
 	for (int i = 0; i < MANY; i++)
 		unlist_and_free(process[i]);
 }
-END_TEST
 
-START_TEST(watched_processes_of_an_arena_are_counted)
+TEST(watched_processes_of_an_arena_are_counted)
 {
 	const struct process_setup watched = { .forked = true,
 					       .watched = true };
@@ -288,7 +285,6 @@ START_TEST(watched_processes_of_an_arena_are_counted)
 	ck_assert_uint_eq(*arena_watched(g.arena), 0);
 	ck_assert_uint_eq(g.collector.watches.taken, 0);
 }
-END_TEST
 
 /* Takes all watches for a family with @held. Returns its new total. */
 static uint32_t take_all(uint32_t held)
@@ -298,7 +294,7 @@ static uint32_t take_all(uint32_t held)
 	return held;
 }
 
-START_TEST(watches_leave_as_many_as_a_family_has)
+TEST(watches_leave_as_many_as_a_family_has)
 {
 	ck_assert_uint_eq(watches_most(1024), 64);
 	g.collector.watches.most = 100;
@@ -315,18 +311,16 @@ START_TEST(watches_leave_as_many_as_a_family_has)
 	watches_take_root(&g.collector);
 	ck_assert_uint_eq(take_all(0), 0);
 }
-END_TEST
 
-START_TEST(watches_of_perfrec_record_are_for_one_family)
+TEST(watches_of_perfrec_record_are_for_one_family)
 {
 	g.collector.recording = g.recording;
 	g.collector.watches.most = 100;
 	ck_assert_uint_eq(take_all(0), 100);
 	g.collector.recording = NULL;
 }
-END_TEST
 
-START_TEST(first_reason_to_end_stays)
+TEST(first_reason_to_end_stays)
 {
 	struct process *process = new_process(true, -1);
 
@@ -340,9 +334,8 @@ START_TEST(first_reason_to_end_stays)
 	ck_assert(process_is_gone(process));
 	process_free(process);
 }
-END_TEST
 
-START_TEST(flow_and_track_are_made_once)
+TEST(flow_and_track_are_made_once)
 {
 	struct process *process = new_process(false, g.pidfd);
 	struct process *child = new_process(true, -1);
@@ -360,9 +353,8 @@ START_TEST(flow_and_track_are_made_once)
 	process_free(child);
 	process_free(process);
 }
-END_TEST
 
-START_TEST(last_worker_has_it_summed_up)
+TEST(last_worker_has_it_summed_up)
 {
 	struct process *process = new_process(false, g.pidfd);
 
@@ -377,9 +369,8 @@ START_TEST(last_worker_has_it_summed_up)
 	ck_assert_ptr_eq(g.drained, process);
 	process_free(process);
 }
-END_TEST
 
-START_TEST(what_is_done_is_taken_once)
+TEST(what_is_done_is_taken_once)
 {
 	struct process *a = new_process(false, g.pidfd);
 	struct process *b = new_process(true, -1), *first, *second;
@@ -398,9 +389,8 @@ START_TEST(what_is_done_is_taken_once)
 	process_free(a);
 	process_free(b);
 }
-END_TEST
 
-START_TEST(lists_have_it_until_it_is_taken_out)
+TEST(lists_have_it_until_it_is_taken_out)
 {
 	struct process *old = new_process(false, g.pidfd);
 	struct process *new = new_process(true, -1);
@@ -432,10 +422,9 @@ START_TEST(lists_have_it_until_it_is_taken_out)
 	ck_assert(g.arena->idle_since_ns);
 	ck_assert(!g.arena->cut);
 }
-END_TEST
 
 /* The other pid namespace may give a child any positive pid. */
-START_TEST(slot_of_no_process_id_is_refused)
+TEST(slot_of_no_process_id_is_refused)
 {
 	size_t bytes = arena_bytes(1, RING_CELLS_MIN);
 	struct process *parent = new_process(false, g.pidfd), *child = NULL;
@@ -462,9 +451,8 @@ START_TEST(slot_of_no_process_id_is_refused)
 	g.arena->setup.page = NULL;
 	g.arena->setup.slots = NULL;
 }
-END_TEST
 
-START_TEST(child_that_has_forked_is_kept_and_a_stop_cuts)
+TEST(child_that_has_forked_is_kept_and_a_stop_cuts)
 {
 	struct process *child = new_process(true, g.pidfd);
 
@@ -481,9 +469,8 @@ START_TEST(child_that_has_forked_is_kept_and_a_stop_cuts)
 	loop_run_once(g.collector.loop, 0);
 	ck_assert_int_eq(g.exits, 0);
 }
-END_TEST
 
-START_TEST(threads_have_ids_of_our_namespace)
+TEST(threads_have_ids_of_our_namespace)
 {
 	struct process *process = new_process(false, g.pidfd);
 
@@ -492,30 +479,4 @@ START_TEST(threads_have_ids_of_our_namespace)
 	ck_assert_int_eq(process_outer_thread(process, 0), g.pid);
 	ck_assert_int_eq(process_outer_thread(process, INNER + 1), 0);
 	process_free(process);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("process");
-	TCase *tcase = suite_case(suite, "process");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, exit_is_told_once);
-	tcase_add_test(tcase, process_without_pidfd_is_looked_for);
-	tcase_add_test(tcase, process_without_pidfd_has_exited_as_a_zombie);
-	tcase_add_test(tcase, process_without_pidfd_is_no_later_one_of_its_id);
-	tcase_add_test(tcase, all_processes_without_pidfd_have_their_turn);
-	tcase_add_test(tcase, watched_processes_of_an_arena_are_counted);
-	tcase_add_test(tcase, watches_leave_as_many_as_a_family_has);
-	tcase_add_test(tcase, watches_of_perfrec_record_are_for_one_family);
-	tcase_add_test(tcase, first_reason_to_end_stays);
-	tcase_add_test(tcase, flow_and_track_are_made_once);
-	tcase_add_test(tcase, last_worker_has_it_summed_up);
-	tcase_add_test(tcase, what_is_done_is_taken_once);
-	tcase_add_test(tcase, lists_have_it_until_it_is_taken_out);
-	tcase_add_test(tcase, slot_of_no_process_id_is_refused);
-	tcase_add_test(tcase, child_that_has_forked_is_kept_and_a_stop_cuts);
-	tcase_add_test(tcase, threads_have_ids_of_our_namespace);
-	return suite_run(suite);
 }

@@ -67,8 +67,10 @@ static void allow_descriptors(rlim_t more)
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
+FIXTURE(set_up, tear_down);
+
 /* Each refused program left an empty folder behind. */
-START_TEST(recording_without_descriptors_leaves_no_folder)
+TEST(recording_without_descriptors_leaves_no_folder)
 {
 	struct recording *recording;
 	rlim_t more = 0;
@@ -88,9 +90,8 @@ START_TEST(recording_without_descriptors_leaves_no_folder)
 	ck_assert(is_there("out/trace.pftrace"));
 	recording_put(&recording);
 }
-END_TEST
 
-START_TEST(recording_without_descriptors_leaves_the_folder_of_others)
+TEST(recording_without_descriptors_leaves_the_folder_of_others)
 {
 	struct recording *recording;
 
@@ -100,9 +101,8 @@ START_TEST(recording_without_descriptors_leaves_the_folder_of_others)
 			 -EMFILE);
 	ck_assert(is_there("out"));
 }
-END_TEST
 
-START_TEST(recording_that_is_discarded_leaves_nothing)
+TEST(recording_that_is_discarded_leaves_nothing)
 {
 	struct recording *recording;
 
@@ -114,13 +114,12 @@ START_TEST(recording_that_is_discarded_leaves_nothing)
 	jobs_group_wait(&g.endings);
 	ck_assert(!is_there("out"));
 }
-END_TEST
 
 #define LISTED 65536 /* for processes and for threads */
 
 /* Each process without a row took some of the budget, so a daemon had none
  * after days of forking. */
-START_TEST(recording_takes_nothing_for_a_process_without_a_row)
+TEST(recording_takes_nothing_for_a_process_without_a_row)
 {
 	struct process_entry *entry, one_more = { .name = "one more" };
 	struct recording *recording;
@@ -142,7 +141,6 @@ START_TEST(recording_takes_nothing_for_a_process_without_a_row)
 	ck_assert_uint_eq(recording_setup(recording)->budget->left, left);
 	recording_put(&recording);
 }
-END_TEST
 
 #define FUNCTIONS 100000u
 #define MEMORY_BYTES (4u << 20)
@@ -168,7 +166,7 @@ static void limit_memory(size_t bytes)
 }
 
 /* A function is in the table or counted; the log reports the number once. */
-START_TEST(recording_counts_functions_that_find_no_memory)
+TEST(recording_counts_functions_that_find_no_memory)
 {
 	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
 	char(*name)[16] = calloc(FUNCTIONS, sizeof(*name));
@@ -198,22 +196,4 @@ START_TEST(recording_counts_functions_that_find_no_memory)
 	ck_assert_uint_eq(listed + missing, FUNCTIONS);
 	free(name);
 	recording_put(&recording);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("recording");
-	TCase *tcase = suite_case(suite, "recording");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, recording_without_descriptors_leaves_no_folder);
-	tcase_add_test(
-		tcase,
-		recording_without_descriptors_leaves_the_folder_of_others);
-	tcase_add_test(tcase, recording_that_is_discarded_leaves_nothing);
-	tcase_add_test(tcase,
-		       recording_takes_nothing_for_a_process_without_a_row);
-	tcase_add_test(tcase, recording_counts_functions_that_find_no_memory);
-	return suite_run(suite);
 }

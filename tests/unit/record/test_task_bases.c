@@ -44,7 +44,7 @@ static struct task_times say(void)
 	};
 }
 
-START_TEST(task_bases_have_what_a_thread_said_of_itself)
+TEST(task_bases_have_what_a_thread_said_of_itself)
 {
 	struct task_times said = say(), found, lie, coarse;
 	struct task_bases *bases;
@@ -67,9 +67,8 @@ START_TEST(task_bases_have_what_a_thread_said_of_itself)
 	ck_assert_uint_le(coarse.minor_faults, say().minor_faults);
 	task_bases_free(&bases);
 }
-END_TEST
 
-START_TEST(task_bases_of_who_comes_later_are_zero)
+TEST(task_bases_of_who_comes_later_are_zero)
 {
 	struct task_times said = { 0 }, found = { .on_cpu_ns = 1 };
 	struct task_bases *bases = task_bases_new(getpid(), 0, &said);
@@ -89,9 +88,8 @@ START_TEST(task_bases_of_who_comes_later_are_zero)
 	pthread_join(other, NULL);
 	task_bases_free(&bases);
 }
-END_TEST
 
-START_TEST(task_bases_of_more_threads_than_are_read_are_unknown)
+TEST(task_bases_of_more_threads_than_are_read_are_unknown)
 {
 	struct task_times said = { 0 }, found;
 	struct task_bases *bases;
@@ -111,27 +109,12 @@ START_TEST(task_bases_of_more_threads_than_are_read_are_unknown)
 	ck_assert(!task_bases_find(bases, 1, &found));
 	task_bases_free(&bases);
 }
-END_TEST
 
-START_TEST(task_bases_of_nobody_are_unknown)
+TEST(task_bases_of_nobody_are_unknown)
 {
 	struct task_times said = { 0 }, found = { .on_cpu_ns = 1 };
 
 	ck_assert_ptr_null(task_bases_new(0, 0, &said));
 	ck_assert(!task_bases_find(NULL, 1, &found));
 	ck_assert_uint_eq(found.on_cpu_ns, 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("task_bases");
-	TCase *tcase = suite_case(suite, "task_bases");
-
-	tcase_add_test(tcase, task_bases_have_what_a_thread_said_of_itself);
-	tcase_add_test(tcase, task_bases_of_who_comes_later_are_zero);
-	tcase_add_test(tcase,
-		       task_bases_of_more_threads_than_are_read_are_unknown);
-	tcase_add_test(tcase, task_bases_of_nobody_are_unknown);
-	return suite_run(suite);
 }

@@ -81,7 +81,7 @@ static void call(uint32_t set, uint64_t p99_ns, uint64_t begin_ns, uint64_t ns)
 	call_that_waited(set, p99_ns, begin_ns, ns, 0);
 }
 
-START_TEST(a_call_that_is_too_long_fires_the_first_trigger_of_its_function)
+TEST(a_call_that_is_too_long_fires_the_first_trigger_of_its_function)
 {
 	struct flight_event event;
 	uint32_t set;
@@ -110,9 +110,8 @@ START_TEST(a_call_that_is_too_long_fires_the_first_trigger_of_its_function)
 	ck_assert_uint_eq(triggers_fired(g_triggers), 2);
 	end();
 }
-END_TEST
 
-START_TEST(a_call_that_waited_for_the_collector_was_not_too_long)
+TEST(a_call_that_waited_for_the_collector_was_not_too_long)
 {
 	uint32_t set;
 
@@ -124,9 +123,8 @@ START_TEST(a_call_that_waited_for_the_collector_was_not_too_long)
 	ck_assert_int_eq(take("f > 5ms", "f").value, 6 * MS);
 	end();
 }
-END_TEST
 
-START_TEST(a_relative_bound_follows_the_p99)
+TEST(a_relative_bound_follows_the_p99)
 {
 	uint32_t set;
 
@@ -148,9 +146,8 @@ START_TEST(a_relative_bound_follows_the_p99)
 	expect_none();
 	end();
 }
-END_TEST
 
-START_TEST(a_counter_fires_when_it_crosses_its_bound)
+TEST(a_counter_fires_when_it_crosses_its_bound)
 {
 	static const struct {
 		double value;
@@ -191,9 +188,8 @@ START_TEST(a_counter_fires_when_it_crosses_its_bound)
 	expect_none();
 	end();
 }
-END_TEST
 
-START_TEST(annotations_and_crashes_fire_unasked)
+TEST(annotations_and_crashes_fire_unasked)
 {
 	const struct trigger_place place = { 5, 7, 8 };
 	struct flight_event event;
@@ -216,9 +212,8 @@ START_TEST(annotations_and_crashes_fire_unasked)
 	expect_none();
 	end();
 }
-END_TEST
 
-START_TEST(a_signal_fires_if_it_was_asked_for)
+TEST(a_signal_fires_if_it_was_asked_for)
 {
 	struct flight_event event;
 
@@ -231,9 +226,8 @@ START_TEST(a_signal_fires_if_it_was_asked_for)
 	ck_assert_int_eq(event.value, SIGUSR2);
 	end();
 }
-END_TEST
 
-START_TEST(without_triggers_nothing_happens)
+TEST(without_triggers_nothing_happens)
 {
 	const struct trigger_place place = { 5, 7, 8 };
 	size_t at = 0;
@@ -248,9 +242,8 @@ START_TEST(without_triggers_nothing_happens)
 	ck_assert_uint_eq(triggers_fired(NULL), 0);
 	ck_assert_ptr_null(triggers_missing(NULL, &at));
 }
-END_TEST
 
-START_TEST(a_name_that_nothing_has_is_told)
+TEST(a_name_that_nothing_has_is_told)
 {
 	size_t at = 0;
 
@@ -263,9 +256,8 @@ START_TEST(a_name_that_nothing_has_is_told)
 	ck_assert_ptr_null(triggers_missing(g_triggers, &at));
 	end();
 }
-END_TEST
 
-START_TEST(a_trigger_that_always_fires_is_told_by_few_events)
+TEST(a_trigger_that_always_fires_is_told_by_few_events)
 {
 	uint64_t until_ns = 0, events = 0, begin_ns = 1000 * MS;
 	struct flight_event event;
@@ -293,7 +285,6 @@ START_TEST(a_trigger_that_always_fires_is_told_by_few_events)
 	ck_assert_uint_eq(triggers_fired(g_triggers), 1000000);
 	end();
 }
-END_TEST
 
 #define THREADS 4
 #define CALLS 20000
@@ -310,7 +301,7 @@ static void *call_often(void *context)
 	return NULL;
 }
 
-START_TEST(threads_fire_one_trigger_together)
+TEST(threads_fire_one_trigger_together)
 {
 	struct flight_event event;
 	struct flight_rest rest;
@@ -334,9 +325,8 @@ START_TEST(threads_fire_one_trigger_together)
 	ck_assert_uint_eq(until_ns, CALLS * 1000);
 	end();
 }
-END_TEST
 
-START_TEST(a_long_name_is_cut_between_characters)
+TEST(a_long_name_is_cut_between_characters)
 {
 	static char name[400];
 	const struct trigger_place place = { 5, 7, 8 };
@@ -354,28 +344,4 @@ START_TEST(a_long_name_is_cut_between_characters)
 			    true);
 	(void)take("", "a?b");
 	end();
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("triggers");
-	TCase *tcase = suite_case(suite, "triggers");
-
-	tcase_add_test(
-		tcase,
-		a_call_that_is_too_long_fires_the_first_trigger_of_its_function);
-	tcase_add_test(tcase,
-		       a_call_that_waited_for_the_collector_was_not_too_long);
-	tcase_add_test(tcase, a_relative_bound_follows_the_p99);
-	tcase_add_test(tcase, a_counter_fires_when_it_crosses_its_bound);
-	tcase_add_test(tcase, annotations_and_crashes_fire_unasked);
-	tcase_add_test(tcase, a_signal_fires_if_it_was_asked_for);
-	tcase_add_test(tcase, without_triggers_nothing_happens);
-	tcase_add_test(tcase, a_name_that_nothing_has_is_told);
-	tcase_add_test(tcase,
-		       a_trigger_that_always_fires_is_told_by_few_events);
-	tcase_add_test(tcase, threads_fire_one_trigger_together);
-	tcase_add_test(tcase, a_long_name_is_cut_between_characters);
-	return suite_run(suite);
 }

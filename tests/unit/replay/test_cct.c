@@ -38,7 +38,9 @@ static const struct cct_function *function(uint64_t address)
 	return f;
 }
 
-START_TEST(cct_same_stack_is_same_node)
+FIXTURE(setup, teardown);
+
+TEST(cct_same_stack_is_same_node)
 {
 	struct cct_node *a = call(g_cct.root, 1, 10);
 	struct cct_node *b = call(g_cct.root, 2, 10);
@@ -49,9 +51,8 @@ START_TEST(cct_same_stack_is_same_node)
 	}
 	ck_assert_ptr_ne(cct_child(&g_cct, a, 2), b);
 }
-END_TEST
 
-START_TEST(cct_many_children_are_all_found)
+TEST(cct_many_children_are_all_found)
 {
 	struct cct_node *node[500];
 
@@ -62,9 +63,8 @@ START_TEST(cct_many_children_are_all_found)
 			cct_child(&g_cct, g_cct.root, i * 7 % 500 * 16),
 			node[i * 7 % 500]);
 }
-END_TEST
 
-START_TEST(cct_sum_tells_self_from_total)
+TEST(cct_sum_tells_self_from_total)
 {
 	struct cct_node *a = call(g_cct.root, 1, 100);
 
@@ -78,9 +78,8 @@ START_TEST(cct_sum_tells_self_from_total)
 	ck_assert_uint_eq(function(2)->self_ns, 55);
 	ck_assert_uint_eq(function(3)->self_ns, 20);
 }
-END_TEST
 
-START_TEST(cct_sum_counts_total_of_recursion_once)
+TEST(cct_sum_counts_total_of_recursion_once)
 {
 	struct cct_node *a = call(g_cct.root, 1, 100);
 
@@ -92,7 +91,6 @@ START_TEST(cct_sum_counts_total_of_recursion_once)
 	ck_assert_uint_eq(function(2)->total_ns, 80);
 	ck_assert_uint_eq(function(2)->self_ns, 20);
 }
-END_TEST
 
 static void own_is(const struct own_counts *own, uint64_t inner, uint64_t outer,
 		   uint64_t counted, uint64_t blocks, uint64_t wait_ns)
@@ -105,7 +103,7 @@ static void own_is(const struct own_counts *own, uint64_t inner, uint64_t outer,
 }
 
 /* 1 calls 2, 2 calls 1, 1 calls 3 twice; 5 more calls of 3 were counted. */
-START_TEST(cct_sum_tells_what_perfrec_did_in_each_time)
+TEST(cct_sum_tells_what_perfrec_did_in_each_time)
 {
 	struct cct_node *a = call(g_cct.root, 1, 100);
 	struct cct_node *b = call(a, 2, 80);
@@ -130,9 +128,8 @@ START_TEST(cct_sum_tells_what_perfrec_did_in_each_time)
 	ck_assert_uint_eq(function(3)->calls, 3);
 	ck_assert_uint_eq(function(3)->unrecorded, 5);
 }
-END_TEST
 
-START_TEST(cct_sum_of_a_million_deep_stack_ends)
+TEST(cct_sum_of_a_million_deep_stack_ends)
 {
 	struct cct_node *node = g_cct.root;
 
@@ -146,9 +143,8 @@ START_TEST(cct_sum_of_a_million_deep_stack_ends)
 			  1000000);
 	g_budget.left -= 1ULL << 30;
 }
-END_TEST
 
-START_TEST(cct_without_memory_keeps_calls_and_self_times)
+TEST(cct_without_memory_keeps_calls_and_self_times)
 {
 	struct cct_node *node = g_cct.root, *parent;
 	uint64_t calls = 0;
@@ -171,9 +167,8 @@ START_TEST(cct_without_memory_keeps_calls_and_self_times)
 	/* The teardown expects a whole budget. */
 	ck_assert_uint_lt(g_budget.left, 1 << 20);
 }
-END_TEST
 
-START_TEST(cct_retired_function_is_never_found_again)
+TEST(cct_retired_function_is_never_found_again)
 {
 	struct cct_node *old = call(g_cct.root, 5, 10), *new;
 	struct cct_node *below = call(old, 6, 3);
@@ -195,9 +190,8 @@ START_TEST(cct_retired_function_is_never_found_again)
 	ck_assert_uint_eq(old->function->self_ns, 7);
 	ck_assert_uint_eq(new->function->calls, 1);
 }
-END_TEST
 
-START_TEST(cct_retire_leaves_all_others_findable)
+TEST(cct_retire_leaves_all_others_findable)
 {
 	enum { FUNCTIONS = 600 };
 	struct cct_node *node[FUNCTIONS], *inner[FUNCTIONS];
@@ -221,9 +215,8 @@ START_TEST(cct_retire_leaves_all_others_findable)
 	ck_assert_uint_eq(g_cct.live_count, 1 + FUNCTIONS);
 	g_budget.left -= 1 << 20;
 }
-END_TEST
 
-START_TEST(cct_retire_all_keeps_the_root)
+TEST(cct_retire_all_keeps_the_root)
 {
 	struct cct_node *old = call(g_cct.root, 5, 10);
 
@@ -232,9 +225,8 @@ START_TEST(cct_retire_all_keeps_the_root)
 	ck_assert_ptr_ne(call(g_cct.root, 5, 10), old);
 	ck_assert_uint_eq(g_cct.root->address, 0);
 }
-END_TEST
 
-START_TEST(cct_reload_all_the_time_stays_fast)
+TEST(cct_reload_all_the_time_stays_fast)
 {
 	/* Quadratic time in the retired functions would take minutes. */
 	g_budget.left += 1ULL << 30;
@@ -246,9 +238,8 @@ START_TEST(cct_reload_all_the_time_stays_fast)
 	ck_assert_uint_lt(g_cct.node_table.count, 2);
 	g_budget.left -= 1ULL << 30;
 }
-END_TEST
 
-START_TEST(cct_budget_is_never_overdrawn)
+TEST(cct_budget_is_never_overdrawn)
 {
 	struct budget budget = { .left = 100 };
 
@@ -257,26 +248,4 @@ START_TEST(cct_budget_is_never_overdrawn)
 	ck_assert(!budget_take(&budget, 1));
 	budget_give(&budget, 100);
 	ck_assert_uint_eq(budget.left, 100);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("cct");
-	TCase *tcase = suite_case(suite, "cct");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, cct_same_stack_is_same_node);
-	tcase_add_test(tcase, cct_many_children_are_all_found);
-	tcase_add_test(tcase, cct_sum_tells_self_from_total);
-	tcase_add_test(tcase, cct_sum_counts_total_of_recursion_once);
-	tcase_add_test(tcase, cct_sum_tells_what_perfrec_did_in_each_time);
-	tcase_add_test(tcase, cct_sum_of_a_million_deep_stack_ends);
-	tcase_add_test(tcase, cct_without_memory_keeps_calls_and_self_times);
-	tcase_add_test(tcase, cct_retired_function_is_never_found_again);
-	tcase_add_test(tcase, cct_retire_leaves_all_others_findable);
-	tcase_add_test(tcase, cct_retire_all_keeps_the_root);
-	tcase_add_test(tcase, cct_reload_all_the_time_stays_fast);
-	tcase_add_test(tcase, cct_budget_is_never_overdrawn);
-	return suite_run(suite);
 }

@@ -50,7 +50,9 @@ static const struct flat_node *node_of(uint64_t address, uint64_t caller)
 	return NULL;
 }
 
-START_TEST(cct_flat_copy_of_open_calls_counts_them_up_to_now)
+FIXTURE(set_up, tear_down);
+
+TEST(cct_flat_copy_of_open_calls_counts_them_up_to_now)
 {
 	const struct record records[] = {
 		rec(RECORD_BEGIN, 1, 0x900, 0),
@@ -70,9 +72,8 @@ START_TEST(cct_flat_copy_of_open_calls_counts_them_up_to_now)
 	ck_assert_uint_eq(node_of(2, 1)->calls, 2);
 	ck_assert_int_eq(node_of(2, 1)->self_ns, 20 + 160);
 }
-END_TEST
 
-START_TEST(cct_flat_copy_of_ended_calls_is_what_cct_sum_says)
+TEST(cct_flat_copy_of_ended_calls_is_what_cct_sum_says)
 {
 	struct record records[64];
 	struct cct *cct = &g_text->replay.cct;
@@ -108,10 +109,9 @@ START_TEST(cct_flat_copy_of_ended_calls_is_what_cct_sum_says)
 	}
 	ck_assert_uint_eq(node_of(9, 1)->calls, 3);
 }
-END_TEST
 
 /* A BEGIN that waited for room waited in its caller. */
-START_TEST(cct_flat_copy_tells_what_perfrec_did_in_each_node)
+TEST(cct_flat_copy_tells_what_perfrec_did_in_each_node)
 {
 	const struct record records[] = {
 		rec(RECORD_BEGIN, 1, 0x900, 0),
@@ -130,9 +130,8 @@ START_TEST(cct_flat_copy_tells_what_perfrec_did_in_each_node)
 	ck_assert_uint_eq(node_of(2, 1)->own.outer, 0);
 	ck_assert_uint_eq(node_of(2, 1)->own.wait_ns, 0);
 }
-END_TEST
 
-START_TEST(cct_flat_copy_leaves_out_what_was_never_called)
+TEST(cct_flat_copy_leaves_out_what_was_never_called)
 {
 	const struct record record = rec(RECORD_BEGIN, 1, 0x900, 0);
 
@@ -141,9 +140,8 @@ START_TEST(cct_flat_copy_leaves_out_what_was_never_called)
 	/* root, overflow and the call */
 	ck_assert_uint_eq(g_flat.node_count, 3);
 }
-END_TEST
 
-START_TEST(cct_flat_copy_without_room_says_overflow)
+TEST(cct_flat_copy_without_room_says_overflow)
 {
 	struct record records[2] = { rec(RECORD_BEGIN, 1, 0x900, 0),
 				     rec(RECORD_END, 1, 0x900, 5) };
@@ -162,9 +160,8 @@ START_TEST(cct_flat_copy_without_room_says_overflow)
 	ck_assert_uint_gt(g_text->replay.cct.overflowed, 0);
 	g_text->budget.left = before;
 }
-END_TEST
 
-START_TEST(cct_flat_copy_leaves_out_what_lies_too_deep)
+TEST(cct_flat_copy_leaves_out_what_lies_too_deep)
 {
 	const struct record records[] = {
 		rec(RECORD_BEGIN, 1, 0x900, 0),
@@ -177,23 +174,4 @@ START_TEST(cct_flat_copy_leaves_out_what_lies_too_deep)
 	ck_assert_uint_eq(g_flat.node_count, 3); /* root, overflow and 1 */
 	ck_assert_uint_eq(node_of(1, 0)->calls, 1);
 	ck_assert_int_eq(node_of(1, 0)->self_ns, 20);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("cct_flat");
-	TCase *tcase = suite_case(suite, "cct_flat");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase,
-		       cct_flat_copy_of_open_calls_counts_them_up_to_now);
-	tcase_add_test(tcase,
-		       cct_flat_copy_of_ended_calls_is_what_cct_sum_says);
-	tcase_add_test(tcase,
-		       cct_flat_copy_tells_what_perfrec_did_in_each_node);
-	tcase_add_test(tcase, cct_flat_copy_leaves_out_what_was_never_called);
-	tcase_add_test(tcase, cct_flat_copy_without_room_says_overflow);
-	tcase_add_test(tcase, cct_flat_copy_leaves_out_what_lies_too_deep);
-	return suite_run(suite);
 }

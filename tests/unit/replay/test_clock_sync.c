@@ -42,15 +42,16 @@ static void ck_near(uint64_t a, uint64_t b)
 	ck_assert_uint_le(b, a + 1);
 }
 
-START_TEST(clock_sync_between_pairs_is_a_line)
+FIXTURE(setup, teardown);
+
+TEST(clock_sync_between_pairs_is_a_line)
 {
 	append(0, 20);
 	for (uint64_t us = 0; us <= 20000; us += 37)
 		ck_near(convert(TICK(us * 1000)), NS(us * 1000));
 }
-END_TEST
 
-START_TEST(clock_sync_now_is_now)
+TEST(clock_sync_now_is_now)
 {
 	uint64_t before, after, ns;
 
@@ -65,9 +66,8 @@ START_TEST(clock_sync_now_is_now)
 		ck_assert_uint_le(ns, after + 100000);
 	}
 }
-END_TEST
 
-START_TEST(clock_sync_beyond_last_pair_goes_on_for_a_while)
+TEST(clock_sync_beyond_last_pair_goes_on_for_a_while)
 {
 	append(0, 5);
 	ck_near(convert(TICK(6 * MS)), NS(6 * MS));
@@ -76,11 +76,10 @@ START_TEST(clock_sync_beyond_last_pair_goes_on_for_a_while)
 	ck_assert_uint_eq(convert(TICK(500 * MS)), convert(UINT64_MAX - 1));
 	ck_assert_uint_eq(convert(TICK(500 * MS)), convert(UINT64_MAX));
 }
-END_TEST
 
 /* Stack bytes taken for a clock once stopped a thread's clock for good, so one
  * function got all later preemptions. */
-START_TEST(clock_sync_segment_of_a_future_tick_holds_no_later_one)
+TEST(clock_sync_segment_of_a_future_tick_holds_no_later_one)
 {
 	struct clock_segment segment;
 
@@ -89,17 +88,15 @@ START_TEST(clock_sync_segment_of_a_future_tick_holds_no_later_one)
 	append(6, 500);
 	ck_assert(!clock_segment_has(&segment, TICK(500 * MS)));
 }
-END_TEST
 
-START_TEST(clock_sync_before_first_pair_is_first_pair)
+TEST(clock_sync_before_first_pair_is_first_pair)
 {
 	append(0, 5);
 	ck_assert_uint_eq(convert(0), convert(1));
 	ck_assert_uint_le(convert(0), clock_boottime_ns());
 }
-END_TEST
 
-START_TEST(clock_sync_tick_is_the_inverse)
+TEST(clock_sync_tick_is_the_inverse)
 {
 	append(0, 20);
 	for (uint64_t us = 0; us <= 25000; us += 37)
@@ -110,9 +107,8 @@ START_TEST(clock_sync_tick_is_the_inverse)
 	ck_assert_uint_gt(clock_sync_tick(g_sync, NS(500 * MS)),
 			  TICK(400 * MS));
 }
-END_TEST
 
-START_TEST(clock_sync_suspend_is_a_jump)
+TEST(clock_sync_suspend_is_a_jump)
 {
 	const uint64_t hour = 3600000 * MS;
 
@@ -123,9 +119,8 @@ START_TEST(clock_sync_suspend_is_a_jump)
 	ck_near(convert(TICK(10 * MS + 500000)), NS(10 * MS + 500000));
 	ck_near(convert(TICK(11 * MS + 500000)), NS(11 * MS + 500000) + hour);
 }
-END_TEST
 
-START_TEST(clock_sync_conversion_never_steps_back)
+TEST(clock_sync_conversion_never_steps_back)
 {
 	uint64_t last = 0;
 
@@ -141,53 +136,28 @@ START_TEST(clock_sync_conversion_never_steps_back)
 		last = ns;
 	}
 }
-END_TEST
 
-START_TEST(clock_sync_days_of_pairs_stay_exact)
+TEST(clock_sync_days_of_pairs_stay_exact)
 {
 	append(0, 200000);
 	ck_near(convert(TICK(199999 * MS + 1234)), NS(199999 * MS + 1234));
 	/* Thinning out the pairs loses nothing, as they lie on one line. */
 	ck_near(convert(TICK(190000 * MS + 777)), NS(190000 * MS + 777));
 }
-END_TEST
 
-START_TEST(clock_sync_backward_pair_is_ignored)
+TEST(clock_sync_backward_pair_is_ignored)
 {
 	append(0, 5);
 	clock_sync_append(g_sync, TICK(4 * MS), NS(40 * MS));
 	clock_sync_append(g_sync, TICK(6 * MS), NS(4 * MS));
 	ck_near(convert(TICK(5 * MS + 1000)), NS(5 * MS + 1000));
 }
-END_TEST
 
-START_TEST(clock_segment_identity_is_limited_to_now)
+TEST(clock_segment_identity_is_limited_to_now)
 {
 	struct clock_segment segment = clock_segment_identity(1000);
 
 	ck_assert_uint_eq(clock_segment_ns(&segment, 0), 0);
 	ck_assert_uint_eq(clock_segment_ns(&segment, 999), 999);
 	ck_assert_uint_eq(clock_segment_ns(&segment, UINT64_MAX), 1000);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("clock_sync");
-	TCase *tcase = suite_case(suite, "clock_sync");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, clock_sync_between_pairs_is_a_line);
-	tcase_add_test(tcase, clock_sync_now_is_now);
-	tcase_add_test(tcase, clock_sync_beyond_last_pair_goes_on_for_a_while);
-	tcase_add_test(tcase,
-		       clock_sync_segment_of_a_future_tick_holds_no_later_one);
-	tcase_add_test(tcase, clock_sync_before_first_pair_is_first_pair);
-	tcase_add_test(tcase, clock_sync_tick_is_the_inverse);
-	tcase_add_test(tcase, clock_sync_suspend_is_a_jump);
-	tcase_add_test(tcase, clock_sync_conversion_never_steps_back);
-	tcase_add_test(tcase, clock_sync_days_of_pairs_stay_exact);
-	tcase_add_test(tcase, clock_sync_backward_pair_is_ignored);
-	tcase_add_test(tcase, clock_segment_identity_is_limited_to_now);
-	return suite_run(suite);
 }

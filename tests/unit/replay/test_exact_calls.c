@@ -65,8 +65,10 @@ static struct cct_node *node_of(uint32_t fiber, uint64_t address,
 	return NULL;
 }
 
+FIXTURE(setup, teardown);
+
 /* Counted calls renumber the nodes. */
-START_TEST(exact_calls_change_nothing_in_the_index)
+TEST(exact_calls_change_nothing_in_the_index)
 {
 	TAKE(B(1, 0x900, 0), B(2, 0x800, 5), E(2, 0x800, 7), B(3, 0x800, 7),
 	     E(3, 0x800, 8));
@@ -77,9 +79,8 @@ START_TEST(exact_calls_change_nothing_in_the_index)
 	/* index_check.h has checked its sums against the slices. */
 	ck_assert_uint_eq(g_text->track[0].index->chunks, 1);
 }
-END_TEST
 
-START_TEST(exact_calls_are_spread_as_recorded_ones)
+TEST(exact_calls_are_spread_as_recorded_ones)
 {
 	TAKE(B(1, 0x900, 0), B(3, 0x800, 1), E(3, 0x800, 2), B(3, 0x800, 3),
 	     E(3, 0x800, 4), B(3, 0x800, 5), E(3, 0x800, 6), E(1, 0x900, 7),
@@ -93,9 +94,8 @@ START_TEST(exact_calls_are_spread_as_recorded_ones)
 	ck_assert_uint_eq(node_of(0, 3, 1)->unrecorded, 597);
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 9);
 }
-END_TEST
 
-START_TEST(exact_calls_that_are_open_are_recorded)
+TEST(exact_calls_that_are_open_are_recorded)
 {
 	struct cct_flat flat;
 	uint64_t calls = 0;
@@ -110,9 +110,8 @@ START_TEST(exact_calls_that_are_open_are_recorded)
 	ck_assert_uint_eq(calls, 10);
 	cct_flat_release(&flat);
 }
-END_TEST
 
-START_TEST(exact_calls_without_a_record_have_unknown_callers)
+TEST(exact_calls_without_a_record_have_unknown_callers)
 {
 	TAKE(B(1, 0x900, 0), E(1, 0x900, 7));
 	SET(CALLED(5, 0, 40));
@@ -124,10 +123,9 @@ START_TEST(exact_calls_without_a_record_have_unknown_callers)
 	ck_assert_uint_eq(node_of(0, 5, CCT_UNKNOWN_CALLERS)->unrecorded, 0);
 	ck_assert_uint_eq(node_of(0, 5, 1)->unrecorded, 49);
 }
-END_TEST
 
 /* A plugin is loaded twice, and none of its calls are recorded. */
-START_TEST(exact_calls_without_a_record_are_of_each_load)
+TEST(exact_calls_without_a_record_are_of_each_load)
 {
 	struct cct *cct = &g_text->fibers.fiber[0].replay->cct;
 	uint64_t calls[3] = { 0 };
@@ -146,9 +144,8 @@ START_TEST(exact_calls_without_a_record_are_of_each_load)
 		ck_assert_uint_eq(calls[2], 300);
 	}
 }
-END_TEST
 
-START_TEST(exact_calls_are_of_all_stacks)
+TEST(exact_calls_are_of_all_stacks)
 {
 	TAKE(B(1, 0x900, 0), rec_flow(FLOW_CONTEXT_MAKE, 0x1000, 0, 2),
 	     rec_flow(FLOW_CONTEXT_SAVE, 0x2000, 0x8f0, 3),
@@ -159,9 +156,8 @@ START_TEST(exact_calls_are_of_all_stacks)
 	ck_assert_uint_eq(node_of(0, 3, 1)->unrecorded, 9);
 	ck_assert_uint_eq(node_of(1, 3, 0)->unrecorded, 9);
 }
-END_TEST
 
-START_TEST(exact_calls_before_thunks_are_besides)
+TEST(exact_calls_before_thunks_are_besides)
 {
 	TAKE(B(2, 0x900, 0), E(2, 0x900, 1), B(2, 0x900, 2), E(2, 0x900, 3));
 	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
@@ -171,10 +167,9 @@ START_TEST(exact_calls_before_thunks_are_besides)
 	SET(CALLED(2, 0, 8));
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 7);
 }
-END_TEST
 
 /* The collector lags, so the log is ahead of the records. */
-START_TEST(exact_calls_before_thunks_may_be_read_later)
+TEST(exact_calls_before_thunks_may_be_read_later)
 {
 	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
 					      REPLAY_START_NS + 4),
@@ -185,9 +180,8 @@ START_TEST(exact_calls_before_thunks_may_be_read_later)
 	ck_assert_uint_eq(node_of(0, 2, 0)->calls, 3);
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 7);
 }
-END_TEST
 
-START_TEST(exact_calls_know_late_begins_while_thunks_are_connected)
+TEST(exact_calls_know_late_begins_while_thunks_are_connected)
 {
 	/* Two late calls come by hooks, as the function goes off while its
 	 * sites are rewritten. Then a thunk counts a late call. */
@@ -207,9 +201,8 @@ START_TEST(exact_calls_know_late_begins_while_thunks_are_connected)
 	ck_assert_uint_eq(node_of(0, 2, 0)->calls, 2);
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 9);
 }
-END_TEST
 
-START_TEST(exact_calls_know_late_begins_of_a_new_function)
+TEST(exact_calls_know_late_begins_of_a_new_function)
 {
 	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
 					      REPLAY_START_NS + 2),
@@ -220,9 +213,8 @@ START_TEST(exact_calls_know_late_begins_of_a_new_function)
 	SET(CALLED(2, 0, 8));
 	ck_assert_uint_eq(node_of(0, 2, CCT_UNKNOWN_CALLERS)->unrecorded, 9);
 }
-END_TEST
 
-START_TEST(exact_calls_know_late_begins_at_the_gate)
+TEST(exact_calls_know_late_begins_at_the_gate)
 {
 	ck_assert_int_eq(function_log_off(g_text->log, 2, REPLAY_START_NS + 2),
 			 0);
@@ -235,26 +227,23 @@ START_TEST(exact_calls_know_late_begins_at_the_gate)
 	ck_assert_uint_eq(node_of(0, 2, 0)->calls, 1);
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 10);
 }
-END_TEST
 
-START_TEST(exact_calls_that_the_gate_counted_are_besides)
+TEST(exact_calls_that_the_gate_counted_are_besides)
 {
 	TAKE(B(2, 0x900, 0), E(2, 0x900, 1), B(2, 0x900, 2), E(2, 0x900, 3));
 	SET({ .address = 2, .calls = 8, .apart = true });
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 8);
 }
-END_TEST
 
-START_TEST(exact_calls_of_excluded_functions_are_passed_over)
+TEST(exact_calls_of_excluded_functions_are_passed_over)
 {
 	g_text->excluded = 2;
 	TAKE(B(2, 0x900, 0), E(2, 0x900, 1));
 	SET(CALLED(2, 0, 8));
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 0);
 }
-END_TEST
 
-START_TEST(exact_calls_know_modules_at_one_address)
+TEST(exact_calls_know_modules_at_one_address)
 {
 	TAKE(B(2, 0x900, 0), E(2, 0x900, 1));
 	g_text->unloaded = (struct address_range){ 2, 3 };
@@ -267,31 +256,4 @@ START_TEST(exact_calls_know_modules_at_one_address)
 	     function; function = function->next)
 		if (function->address == 2 && function->generation == 0)
 			ck_assert_uint_eq(function->unrecorded, 7);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("exact_calls");
-	TCase *tcase = suite_case(suite, "exact_calls");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, exact_calls_change_nothing_in_the_index);
-	tcase_add_test(tcase, exact_calls_are_spread_as_recorded_ones);
-	tcase_add_test(tcase, exact_calls_that_are_open_are_recorded);
-	tcase_add_test(tcase,
-		       exact_calls_without_a_record_have_unknown_callers);
-	tcase_add_test(tcase, exact_calls_without_a_record_are_of_each_load);
-	tcase_add_test(tcase, exact_calls_are_of_all_stacks);
-	tcase_add_test(tcase, exact_calls_before_thunks_are_besides);
-	tcase_add_test(tcase, exact_calls_before_thunks_may_be_read_later);
-	tcase_add_test(tcase,
-		       exact_calls_know_late_begins_while_thunks_are_connected);
-	tcase_add_test(tcase, exact_calls_know_late_begins_of_a_new_function);
-	tcase_add_test(tcase, exact_calls_know_late_begins_at_the_gate);
-	tcase_add_test(tcase, exact_calls_that_the_gate_counted_are_besides);
-	tcase_add_test(tcase,
-		       exact_calls_of_excluded_functions_are_passed_over);
-	tcase_add_test(tcase, exact_calls_know_modules_at_one_address);
-	return suite_run(suite);
 }

@@ -62,7 +62,9 @@ static uint64_t spans(void)
 
 /* --- longjmp ------------------------------------------------------------- */
 
-START_TEST(fibers_longjmp_ends_all_above_its_frame_at_once)
+FIXTURE(setup, teardown);
+
+TEST(fibers_longjmp_ends_all_above_its_frame_at_once)
 {
 	g_text->times = true;
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), SETJMP(BUF, 0x900, 1),
@@ -73,9 +75,8 @@ START_TEST(fibers_longjmp_ends_all_above_its_frame_at_once)
 	ck_assert_uint_eq(repaired(), 2);
 	ck_assert_uint_eq(spans(), 4);
 }
-END_TEST
 
-START_TEST(fibers_longjmp_in_recursion_finds_its_frame)
+TEST(fibers_longjmp_in_recursion_finds_its_frame)
 {
 	/* Frames of exactly 64 KiB: all calls have the same hint. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(1, 0x900, 1),
@@ -84,9 +85,8 @@ START_TEST(fibers_longjmp_in_recursion_finds_its_frame)
 			     E(1, 0x900, 6), E(1, 0x900, 7)),
 			 "(1 (1 (1 (1 longjmp) longjmp) ) )");
 }
-END_TEST
 
-START_TEST(fibers_longjmp_to_a_frame_with_alloca_is_exact)
+TEST(fibers_longjmp_to_a_frame_with_alloca_is_exact)
 {
 	/* setjmp() runs at another stack pointer than the hooks. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), SETJMP(BUF, 0x500, 1),
@@ -94,9 +94,8 @@ START_TEST(fibers_longjmp_to_a_frame_with_alloca_is_exact)
 			     B(2, 0x400, 4), E(2, 0x400, 5), E(1, 0x900, 6)),
 			 "(1 (2 longjmp) (2 ) )");
 }
-END_TEST
 
-START_TEST(fibers_longjmp_to_a_function_without_hooks_ends_its_callees)
+TEST(fibers_longjmp_to_a_function_without_hooks_ends_its_callees)
 {
 	/* main() has no hooks. */
 	ck_assert_str_eq(RUN(SETJMP(BUF, 0x900, 0), B(1, 0x800, 1),
@@ -104,9 +103,8 @@ START_TEST(fibers_longjmp_to_a_function_without_hooks_ends_its_callees)
 			     B(3, 0x800, 4), E(3, 0x800, 5)),
 			 "(1 (2 longjmp) longjmp) (3 )");
 }
-END_TEST
 
-START_TEST(fibers_longjmp_in_a_loop_uses_the_last_setjmp)
+TEST(fibers_longjmp_in_a_loop_uses_the_last_setjmp)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), SETJMP(BUF, 0x900, 1),
 			     B(2, 0x800, 2), SETJMP(BUF, 0x800, 3),
@@ -115,18 +113,16 @@ START_TEST(fibers_longjmp_in_a_loop_uses_the_last_setjmp)
 			     E(2, 0x800, 8), E(1, 0x900, 9)),
 			 "(1 (2 (3 longjmp) (3 longjmp) ) )");
 }
-END_TEST
 
-START_TEST(fibers_longjmp_out_of_a_handler_on_another_stack)
+TEST(fibers_longjmp_out_of_a_handler_on_another_stack)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), SETJMP(BUF, 0x900, 1),
 			     B(2, 0x800, 2), B(9, 0xf000, 3),
 			     LONGJMP(BUF, 0x900, 4), E(1, 0x900, 5)),
 			 "(1 (2 (9 longjmp) longjmp) )");
 }
-END_TEST
 
-START_TEST(fibers_longjmp_by_a_copied_buffer_guesses_by_stack_pointer)
+TEST(fibers_longjmp_by_a_copied_buffer_guesses_by_stack_pointer)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), SETJMP(BUF, 0x900, 1),
 			     B(2, 0x800, 2), B(3, 0x700, 3),
@@ -134,9 +130,8 @@ START_TEST(fibers_longjmp_by_a_copied_buffer_guesses_by_stack_pointer)
 			     E(4, 0x100, 6), E(1, 0x900, 7)),
 			 "(1 (2 (3 ?) ?) (4 ) )");
 }
-END_TEST
 
-START_TEST(fibers_longjmp_to_nowhere_known_ends_nothing)
+TEST(fibers_longjmp_to_nowhere_known_ends_nothing)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1),
 			     LONGJMP(COPY, 0x850, 2), E(2, 0x800, 3),
@@ -144,9 +139,8 @@ START_TEST(fibers_longjmp_to_nowhere_known_ends_nothing)
 			 "(1 (2 ) )");
 	ck_assert_uint_eq(repaired(), 0);
 }
-END_TEST
 
-START_TEST(fibers_longjmp_to_a_frame_that_has_returned_is_stale)
+TEST(fibers_longjmp_to_a_frame_that_has_returned_is_stale)
 {
 	/* Another call of the same depth and hint. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1),
@@ -156,9 +150,8 @@ START_TEST(fibers_longjmp_to_a_frame_that_has_returned_is_stale)
 			     E(2, 0x800, 8), E(1, 0x900, 9)),
 			 "(1 (2 ) (2 (3 ) ) )");
 }
-END_TEST
 
-START_TEST(fibers_longjmp_to_an_excluded_frame_that_has_returned_is_stale)
+TEST(fibers_longjmp_to_an_excluded_frame_that_has_returned_is_stale)
 {
 	g_text->excluded = 2;
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1),
@@ -168,9 +161,8 @@ START_TEST(fibers_longjmp_to_an_excluded_frame_that_has_returned_is_stale)
 			     E(2, 0x800, 8), E(1, 0x900, 9)),
 			 "(1 (3 ) )");
 }
-END_TEST
 
-START_TEST(fibers_longjmp_over_dropped_frames_takes_them_along)
+TEST(fibers_longjmp_over_dropped_frames_takes_them_along)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), SETJMP(BUF, 0x900, 1),
 			     rec(RECORD_PHANTOM, 2, 0x800, 2),
@@ -180,9 +172,8 @@ START_TEST(fibers_longjmp_over_dropped_frames_takes_them_along)
 			 "(1 *1 spans lost (3 longjmp) )");
 	ck_assert_uint_eq(fibers_counts(&g_text->fibers).orphan_ends, 1);
 }
-END_TEST
 
-START_TEST(fibers_longjmp_to_an_excluded_function_ends_its_callees)
+TEST(fibers_longjmp_to_an_excluded_function_ends_its_callees)
 {
 	g_text->excluded = 2;
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1),
@@ -192,9 +183,8 @@ START_TEST(fibers_longjmp_to_an_excluded_function_ends_its_callees)
 			 "(1 (3 longjmp) (4 ) )");
 	ck_assert_uint_eq(fibers_counts(&g_text->fibers).orphan_ends, 0);
 }
-END_TEST
 
-START_TEST(fibers_longjmp_from_100000_deep_is_exact)
+TEST(fibers_longjmp_from_100000_deep_is_exact)
 {
 	enum { DEPTH = 100000 };
 	struct record *records = calloc(DEPTH + 5, sizeof(*records));
@@ -213,9 +203,8 @@ START_TEST(fibers_longjmp_from_100000_deep_is_exact)
 	ck_assert_uint_eq(g_text->open, 0);
 	ck_assert_ptr_nonnull(strstr(g_text->text, "longjmp) (3 ?) )"));
 }
-END_TEST
 
-START_TEST(fibers_longjmp_among_frames_too_deep_to_keep)
+TEST(fibers_longjmp_among_frames_too_deep_to_keep)
 {
 	enum { DEPTH = 1200000, BACK = 1100000 };
 	struct record *records = calloc(DEPTH + 2, sizeof(*records));
@@ -239,9 +228,8 @@ START_TEST(fibers_longjmp_among_frames_too_deep_to_keep)
 	ck_assert_uint_eq(g_text->open, 0);
 	g_text->budget.left = 64 << 20;
 }
-END_TEST
 
-START_TEST(fibers_many_buffers_are_all_known)
+TEST(fibers_many_buffers_are_all_known)
 {
 	enum { BUFFERS = 2000 };
 	static struct record records[4 * BUFFERS];
@@ -257,9 +245,8 @@ START_TEST(fibers_many_buffers_are_all_known)
 	replay_text_of(g_text, records, n);
 	ck_assert_uint_eq(repaired(), BUFFERS - 1);
 }
-END_TEST
 
-START_TEST(fibers_too_many_buffers_stay_within_bounds)
+TEST(fibers_too_many_buffers_stay_within_bounds)
 {
 	enum { BUFFERS = 200000 };
 	struct record *records = calloc(BUFFERS, sizeof(*records));
@@ -275,28 +262,25 @@ START_TEST(fibers_too_many_buffers_stay_within_bounds)
 		RUN(B(1, 0x800, BUFFERS), LONGJMP(8 + 8 * i, 0, BUFFERS));
 	ck_assert_uint_gt(repaired(), 1700);
 }
-END_TEST
 
-START_TEST(fibers_longjmp_to_a_context_is_no_jump)
+TEST(fibers_longjmp_to_a_context_is_no_jump)
 {
 	ck_assert_str_eq(RUN(SAVE(CO, 0x900, 0), MAKE(CO, 0), B(1, 0x900, 1),
 			     LONGJMP(CO, 0x500, 2), E(1, 0x900, 3)),
 			 "(1 )");
 }
-END_TEST
 
-START_TEST(fibers_address_0_is_no_point)
+TEST(fibers_address_0_is_no_point)
 {
 	ck_assert_str_eq(RUN(SETJMP(BUF, 0x900, 0), SETJMP(0, 0x900, 0),
 			     B(1, 0x900, 1), LONGJMP(0, 0x500, 2), SWITCH(0, 3),
 			     E(1, 0x900, 4)),
 			 "(1 " UNKNOWN " )");
 }
-END_TEST
 
 /* --- exceptions ---------------------------------------------------------- */
 
-START_TEST(fibers_catch_ends_what_the_exception_passed)
+TEST(fibers_catch_ends_what_the_exception_passed)
 {
 	/* Like clang++, whose exit hooks do not run while unwinding. */
 	g_text->times = true;
@@ -306,9 +290,8 @@ START_TEST(fibers_catch_ends_what_the_exception_passed)
 		    E(1, 0x900, 8)),
 		"@0(1 @1(2 @2(3 @3(4 @5exception) @5exception) @7) @8)");
 }
-END_TEST
 
-START_TEST(fibers_catch_after_exit_hooks_ends_nothing)
+TEST(fibers_catch_after_exit_hooks_ends_nothing)
 {
 	/* Like g++, whose exit hooks run while unwinding. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
@@ -317,33 +300,29 @@ START_TEST(fibers_catch_after_exit_hooks_ends_nothing)
 			 "(1 (2 (3 ) ) )");
 	ck_assert_uint_eq(repaired(), 0);
 }
-END_TEST
 
-START_TEST(fibers_catch_keeps_inlined_functions)
+TEST(fibers_catch_keeps_inlined_functions)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x900, 1), B(3, 0x700, 2),
 			     CATCH(0x900, 3), E(2, 0x900, 4), E(1, 0x900, 5)),
 			 "(1 (2 (3 exception) ) )");
 }
-END_TEST
 
-START_TEST(fibers_catch_in_recursion_is_by_the_innermost)
+TEST(fibers_catch_in_recursion_is_by_the_innermost)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(1, 0x800, 1), B(1, 0x700, 2),
 			     CATCH(0x800, 3), E(1, 0x800, 4), E(1, 0x900, 5)),
 			 "(1 (1 (1 exception) ) )");
 }
-END_TEST
 
-START_TEST(fibers_catch_without_hooks_ends_nothing)
+TEST(fibers_catch_without_hooks_ends_nothing)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x700, 1), CATCH(0x800, 2),
 			     E(1, 0x900, 3)),
 			 "(1 (2 ?) )");
 }
-END_TEST
 
-START_TEST(fibers_landing_ends_what_lies_deeper)
+TEST(fibers_landing_ends_what_lies_deeper)
 {
 	/* Like clang++: a destructor in 2, a handler in 1. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
@@ -352,18 +331,16 @@ START_TEST(fibers_landing_ends_what_lies_deeper)
 			     LAND(0xb08, 0x900, 8), E(1, 0x900, 9)),
 			 "(1 (2 (3 (4 exception) exception) (5 ) exception) )");
 }
-END_TEST
 
-START_TEST(fibers_landing_without_hooks_ends_what_lies_deeper)
+TEST(fibers_landing_without_hooks_ends_what_lies_deeper)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x700, 1), B(3, 0x600, 2),
 			     LAND(0xa08, 0x800, 3), B(4, 0x700, 4),
 			     E(4, 0x700, 5), E(1, 0x900, 6)),
 			 "(1 (2 (3 ?) ?) (4 ) )");
 }
-END_TEST
 
-START_TEST(fibers_landing_deeper_than_the_top_ends_nothing)
+TEST(fibers_landing_deeper_than_the_top_ends_nothing)
 {
 	/* Like g++, whose exit hooks ran, in a function without hooks. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1),
@@ -372,9 +349,8 @@ START_TEST(fibers_landing_deeper_than_the_top_ends_nothing)
 			 "(1 (2 ) )");
 	ck_assert_uint_eq(repaired(), 0);
 }
-END_TEST
 
-START_TEST(fibers_landing_far_up_ends_the_right_laps)
+TEST(fibers_landing_far_up_ends_the_right_laps)
 {
 	/* Frames of 32 KiB: every second one has the same hint. */
 	struct record records[11];
@@ -386,9 +362,8 @@ START_TEST(fibers_landing_far_up_ends_the_right_laps)
 	replay_text_of(g_text, records, 11);
 	ck_assert_uint_eq(repaired(), 6);
 }
-END_TEST
 
-START_TEST(fibers_landing_far_up_without_hooks_ends_nothing)
+TEST(fibers_landing_far_up_without_hooks_ends_nothing)
 {
 	/* Any call could have pushed so much stack without hooks. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1),
@@ -396,19 +371,17 @@ START_TEST(fibers_landing_far_up_without_hooks_ends_nothing)
 			     E(1, 0x900, 4)),
 			 "(1 (2 ) )");
 }
-END_TEST
 
-START_TEST(fibers_thread_left_ends_all)
+TEST(fibers_thread_left_ends_all)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), LEFT(2),
 			     B(3, 0x880, 3), E(3, 0x880, 4)),
 			 "(1 (2 exit) exit) (3 )");
 }
-END_TEST
 
 /* --- contexts ------------------------------------------------------------ */
 
-START_TEST(fibers_ping_pong_keeps_stacks_apart)
+TEST(fibers_ping_pong_keeps_stacks_apart)
 {
 	ck_assert_str_eq(
 		RUN(B(1, 0x900, 0), CONTEXT(CO, MAIN, 1),
@@ -421,16 +394,14 @@ START_TEST(fibers_ping_pong_keeps_stacks_apart)
 	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 0);
 	ck_assert_uint_eq(spans(), 5);
 }
-END_TEST
 
-START_TEST(fibers_time_is_of_the_span_that_waits)
+TEST(fibers_time_is_of_the_span_that_waits)
 {
 	g_text->times = true;
 	RUN(B(1, 0x900, 0), CONTEXT(CO, 0, 10), SWAP(MAIN, 0x900, CO, 20),
 	    B(5, 0x5900, 30), SWAP(CO, 0x5900, MAIN, 40), E(1, 0x900, 50));
 	ck_assert_uint_eq(g_text->replay.cct.root->child->total_ns, 50);
 }
-END_TEST
 
 static uint64_t g_suspended[FIBERS_MAX];
 
@@ -443,7 +414,7 @@ static void note_suspended(void *context, uint32_t number, uint64_t from_ns,
 	g_suspended[number] += to_ns - from_ns;
 }
 
-START_TEST(fibers_report_the_time_without_control_of_open_calls)
+TEST(fibers_report_the_time_without_control_of_open_calls)
 {
 	memset(g_suspended, 0, sizeof(g_suspended));
 	g_text->fibers.sink.suspended = note_suspended;
@@ -455,9 +426,8 @@ START_TEST(fibers_report_the_time_without_control_of_open_calls)
 	ck_assert_uint_eq(g_suspended[0], (45 - 20) + (80 - 60));
 	ck_assert_uint_eq(g_suspended[1], 60 - 45);
 }
-END_TEST
 
-START_TEST(fibers_return_to_link_is_seen_by_the_end_there)
+TEST(fibers_return_to_link_is_seen_by_the_end_there)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), CONTEXT(CO, MAIN, 1),
 			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x5900, 3),
@@ -465,9 +435,8 @@ START_TEST(fibers_return_to_link_is_seen_by_the_end_there)
 			 "(1 1:(5 1:) ) (2 )");
 	ck_assert_uint_eq(fibers_counts(&g_text->fibers).orphan_ends, 0);
 }
-END_TEST
 
-START_TEST(fibers_return_to_link_is_seen_by_a_begin_there)
+TEST(fibers_return_to_link_is_seen_by_a_begin_there)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), CONTEXT(CO, MAIN, 1),
 			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x5900, 3),
@@ -475,9 +444,8 @@ START_TEST(fibers_return_to_link_is_seen_by_a_begin_there)
 			     E(1, 0x900, 7)),
 			 "(1 1:(5 1:) (2 ) )");
 }
-END_TEST
 
-START_TEST(fibers_return_to_link_of_a_function_without_hooks)
+TEST(fibers_return_to_link_of_a_function_without_hooks)
 {
 	/* main() has no hooks and no open frame. */
 	ck_assert_str_eq(RUN(CONTEXT(CO, MAIN, 1), SWAP(MAIN, 0x900, CO, 2),
@@ -485,9 +453,8 @@ START_TEST(fibers_return_to_link_of_a_function_without_hooks)
 			     E(2, 0x880, 6)),
 			 "1:(5 1:) (2 )");
 }
-END_TEST
 
-START_TEST(fibers_return_to_link_is_seen_by_the_next_swap_there)
+TEST(fibers_return_to_link_is_seen_by_the_next_swap_there)
 {
 	/* The second swap must save main's stack, not the finished one. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), CONTEXT(CO, MAIN, 1),
@@ -497,9 +464,8 @@ START_TEST(fibers_return_to_link_is_seen_by_the_next_swap_there)
 			     E(6, 0x7900, 7), E(1, 0x900, 8)),
 			 "(1 1:(5 1:) 1:(6 1:) )");
 }
-END_TEST
 
-START_TEST(fibers_calls_of_a_function_without_hooks_stay_in_the_context)
+TEST(fibers_calls_of_a_function_without_hooks_stay_in_the_context)
 {
 	/* The context's function has no hooks; its two callees have them. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), CONTEXT(CO, MAIN, 1),
@@ -508,9 +474,8 @@ START_TEST(fibers_calls_of_a_function_without_hooks_stay_in_the_context)
 			     SWAP(CO, 0x5910, MAIN, 7), E(1, 0x900, 8)),
 			 "(1 1:(5 1:) 1:(6 1:) )");
 }
-END_TEST
 
-START_TEST(fibers_calls_below_both_stack_pointers_are_of_the_nearer)
+TEST(fibers_calls_below_both_stack_pointers_are_of_the_nearer)
 {
 	ck_assert_str_eq(RUN(B(1, 0x8900, 0), CONTEXT(CO, MAIN, 1),
 			     SWAP(MAIN, 0x8900, CO, 2), B(5, 0x5900, 3),
@@ -518,9 +483,8 @@ START_TEST(fibers_calls_below_both_stack_pointers_are_of_the_nearer)
 			     B(7, 0x8800, 7), E(7, 0x8800, 8), E(1, 0x8900, 9)),
 			 "(1 1:(5 1:) 1:(6 1:) (7 ) )");
 }
-END_TEST
 
-START_TEST(fibers_context_that_is_told_to_be_over_is)
+TEST(fibers_context_that_is_told_to_be_over_is)
 {
 	/* All records have the same stack pointer, so hints are useless. */
 	g_text->times = true;
@@ -533,18 +497,16 @@ START_TEST(fibers_context_that_is_told_to_be_over_is)
 	ck_assert_uint_eq(repaired(), 0);
 	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 0);
 }
-END_TEST
 
-START_TEST(fibers_context_that_is_over_ends_what_is_open)
+TEST(fibers_context_that_is_over_ends_what_is_open)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), TOLD(CO, 1),
 			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x900, 3),
 			     OVER(MAIN, 4), E(1, 0x900, 5)),
 			 "(1 1:(5 1:context) )");
 }
-END_TEST
 
-START_TEST(fibers_context_that_is_over_starts_the_linked_one)
+TEST(fibers_context_that_is_over_starts_the_linked_one)
 {
 	/* The linked context has not run yet; its own link is main. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), TOLD(CO, 1), TOLD(CO2, 1),
@@ -556,9 +518,8 @@ START_TEST(fibers_context_that_is_over_starts_the_linked_one)
 	ck_assert_uint_eq(g_text->contexts, 1);
 	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 0);
 }
-END_TEST
 
-START_TEST(fibers_context_that_is_over_and_linked_to_itself_starts_anew)
+TEST(fibers_context_that_is_over_and_linked_to_itself_starts_anew)
 {
 	RUN(B(1, 0x900, 0), TOLD(CO, 1), SWAP(MAIN, 0x900, CO, 2),
 	    B(5, 0x900, 3), E(5, 0x900, 4), OVER(CO, 5), B(5, 0x900, 6),
@@ -567,9 +528,8 @@ START_TEST(fibers_context_that_is_over_and_linked_to_itself_starts_anew)
 	ck_assert_uint_eq(g_text->open, 0);
 	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 0);
 }
-END_TEST
 
-START_TEST(fibers_context_that_is_over_without_link_calls_exit)
+TEST(fibers_context_that_is_over_without_link_calls_exit)
 {
 	/* Handlers of atexit() run on the context's stack. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), TOLD(CO, 1),
@@ -578,9 +538,8 @@ START_TEST(fibers_context_that_is_over_without_link_calls_exit)
 			     E(6, 0x900, 7)),
 			 "(1 1:(5 1:) 1:(6 1:) )");
 }
-END_TEST
 
-START_TEST(fibers_unknown_context_that_is_told_to_be_over_is)
+TEST(fibers_unknown_context_that_is_told_to_be_over_is)
 {
 	/* After one recorded end, no end is guessed. */
 	ck_assert_str_eq(
@@ -591,9 +550,8 @@ START_TEST(fibers_unknown_context_that_is_told_to_be_over_is)
 		"(1 1:" UNKNOWN " 1:(5 1:) 1:" UNKNOWN " 1:(5 1:) 1:(1 1:) )");
 	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 2);
 }
-END_TEST
 
-START_TEST(fibers_thread_that_began_in_a_context_goes_on_without)
+TEST(fibers_thread_that_began_in_a_context_goes_on_without)
 {
 	/* main() has no hooks and was never saved. */
 	ck_assert_str_eq(RUN(B(5, 0x900, 0), E(5, 0x900, 1), OVER(MAIN, 2),
@@ -601,9 +559,8 @@ START_TEST(fibers_thread_that_began_in_a_context_goes_on_without)
 			 "(5 ) (6 )");
 	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 0);
 }
-END_TEST
 
-START_TEST(fibers_context_without_a_fiber_ends_nobody_elses)
+TEST(fibers_context_without_a_fiber_ends_nobody_elses)
 {
 	/* CO2 gets no fiber because memory is short, so it runs on CO's. */
 	const struct record before[] = {
@@ -625,18 +582,16 @@ START_TEST(fibers_context_without_a_fiber_ends_nobody_elses)
 	ck_assert_uint_eq(fibers_counts(&g_text->fibers).orphan_ends, 0);
 	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 1);
 }
-END_TEST
 
-START_TEST(fibers_context_linked_to_itself_stays_its_own)
+TEST(fibers_context_linked_to_itself_stays_its_own)
 {
 	RUN(B(1, 0x900, 0), CONTEXT(CO, CO, 1), SWAP(MAIN, 0x900, CO, 2),
 	    B(5, 0x5a00, 3), SAVE(CO, 0x5900, 4), E(5, 0x5a00, 5),
 	    B(6, 0x58f0, 6), MAKE(CO2, 7), SWITCH(CO2, 8), B(7, 0x7000, 9));
 	ck_assert_uint_eq(g_text->contexts, 2);
 }
-END_TEST
 
-START_TEST(fibers_context_that_is_over_cannot_go_on)
+TEST(fibers_context_that_is_over_cannot_go_on)
 {
 	RUN(B(1, 0x900, 0), CONTEXT(CO, MAIN, 1), SWAP(MAIN, 0x900, CO, 2),
 	    B(5, 0x5900, 3), SWAP(CO, 0x5900, MAIN, 4),
@@ -644,9 +599,8 @@ START_TEST(fibers_context_that_is_over_cannot_go_on)
 	    E(1, 0x900, 8));
 	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 1);
 }
-END_TEST
 
-START_TEST(fibers_context_over_is_used_for_the_next_one)
+TEST(fibers_context_over_is_used_for_the_next_one)
 {
 	enum { ROUNDS = 1000 };
 	static struct record records[2 + 8 * ROUNDS];
@@ -669,9 +623,8 @@ START_TEST(fibers_context_over_is_used_for_the_next_one)
 	ck_assert_uint_eq(spans(), 1 + 2 * ROUNDS);
 	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 0);
 }
-END_TEST
 
-START_TEST(fibers_abandoned_context_ends_when_its_own_is_made_anew)
+TEST(fibers_abandoned_context_ends_when_its_own_is_made_anew)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), CONTEXT(CO, 0, 1),
 			     SWAP(MAIN, 0x900, CO, 2), B(5, 0x5900, 3),
@@ -680,9 +633,8 @@ START_TEST(fibers_abandoned_context_ends_when_its_own_is_made_anew)
 			     SWAP(CO, 0x5900, MAIN, 8), E(1, 0x900, 9)),
 			 "(1 1:(5 1:context) 1:(6 ) 1:)");
 }
-END_TEST
 
-START_TEST(fibers_context_saved_elsewhere_outlives_what_made_it)
+TEST(fibers_context_saved_elsewhere_outlives_what_made_it)
 {
 	/* A coroutine library makes all contexts with one local ucontext_t. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), CONTEXT(COPY, 0, 1),
@@ -697,9 +649,8 @@ START_TEST(fibers_context_saved_elsewhere_outlives_what_made_it)
 			 "(1 1:(5 2:(6 1:) 2:) )");
 	ck_assert_uint_eq(repaired(), 0);
 }
-END_TEST
 
-START_TEST(fibers_context_switched_to_again_starts_anew)
+TEST(fibers_context_switched_to_again_starts_anew)
 {
 	/* The coroutine leaves by setcontext(), which saves nothing. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), CONTEXT(CO, 0, 1),
@@ -708,9 +659,8 @@ START_TEST(fibers_context_switched_to_again_starts_anew)
 			     B(5, 0x5900, 6), SWITCH(MAIN, 7), E(1, 0x900, 8)),
 			 "(1 1:(5 1:context) 1:(5 ) 1:)");
 }
-END_TEST
 
-START_TEST(fibers_longjmp_switches_stacks_too)
+TEST(fibers_longjmp_switches_stacks_too)
 {
 	/* Some coroutine libraries use swapcontext() only to start. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), SETJMP(BUF, 0x900, 1),
@@ -723,17 +673,15 @@ START_TEST(fibers_longjmp_switches_stacks_too)
 			 "(1 1:(5 (2 1:) ) )");
 	ck_assert_uint_eq(repaired(), 0);
 }
-END_TEST
 
-START_TEST(fibers_setcontext_in_its_own_stack_is_a_jump)
+TEST(fibers_setcontext_in_its_own_stack_is_a_jump)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), SAVE(CO, 0x900, 1), B(2, 0x800, 2),
 			     SWITCH(CO, 3), E(1, 0x900, 4)),
 			 "(1 (2 context) )");
 }
-END_TEST
 
-START_TEST(fibers_unknown_context_has_its_own_track_and_says_so)
+TEST(fibers_unknown_context_has_its_own_track_and_says_so)
 {
 	/* Made before the thread was recorded; it returns to main. */
 	ck_assert_str_eq(
@@ -744,9 +692,8 @@ START_TEST(fibers_unknown_context_has_its_own_track_and_says_so)
 	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 1);
 	ck_assert_uint_eq(repaired(), 0);
 }
-END_TEST
 
-START_TEST(fibers_more_contexts_than_can_be_are_mixed)
+TEST(fibers_more_contexts_than_can_be_are_mixed)
 {
 	enum { CONTEXTS = FIBERS_MAX + 10 };
 	static struct record records[2 + 6 * CONTEXTS];
@@ -770,9 +717,8 @@ START_TEST(fibers_more_contexts_than_can_be_are_mixed)
 	ck_assert_uint_eq(spans(), 1 + CONTEXTS);
 	ck_assert_uint_eq(g_text->open, 0);
 }
-END_TEST
 
-START_TEST(fibers_without_memory_contexts_are_mixed)
+TEST(fibers_without_memory_contexts_are_mixed)
 {
 	g_text->budget.left = 0;
 	RUN(B(1, 0x900, 0), CONTEXT(CO, MAIN, 1), SWAP(MAIN, 0x900, CO, 2),
@@ -780,11 +726,10 @@ START_TEST(fibers_without_memory_contexts_are_mixed)
 	ck_assert_uint_eq(g_text->fibers.mixed_contexts, 1);
 	ck_assert_uint_eq(g_text->contexts, 0);
 }
-END_TEST
 
 /* --- the load map -------------------------------------------------------- */
 
-START_TEST(fibers_reloaded_function_is_another_one)
+TEST(fibers_reloaded_function_is_another_one)
 {
 	g_text->unloaded = (struct address_range){ 5, 7 };
 	g_text->unloaded_count = 1;
@@ -800,9 +745,8 @@ START_TEST(fibers_reloaded_function_is_another_one)
 	ck_assert_uint_eq(g_text->name[4], 4);
 	ck_assert_uint_eq(g_text->generation[4], 3);
 }
-END_TEST
 
-START_TEST(fibers_function_of_another_module_stays_the_same)
+TEST(fibers_function_of_another_module_stays_the_same)
 {
 	g_text->unloaded = (struct address_range){ 6, 7 };
 	g_text->unloaded_count = 1;
@@ -811,9 +755,8 @@ START_TEST(fibers_function_of_another_module_stays_the_same)
 	ck_assert_uint_eq(g_text->name[2], 0);
 	ck_assert_uint_eq(g_text->replay.cct.functions->generation, 0);
 }
-END_TEST
 
-START_TEST(fibers_unloaded_function_that_is_open_ends_as_it_began)
+TEST(fibers_unloaded_function_that_is_open_ends_as_it_began)
 {
 	g_text->unloaded = (struct address_range){ 5, 7 };
 	g_text->unloaded_count = 1;
@@ -823,9 +766,8 @@ START_TEST(fibers_unloaded_function_that_is_open_ends_as_it_began)
 			 "(1 (5 (5 ) ) )");
 	ck_assert_uint_eq(repaired(), 0);
 }
-END_TEST
 
-START_TEST(fibers_more_unloaded_than_told_retires_all)
+TEST(fibers_more_unloaded_than_told_retires_all)
 {
 	g_text->unloaded_count = SIZE_MAX;
 	RUN(B(5, 0x800, 1), E(5, 0x800, 2), rec(RECORD_MAP, 1, 0, 3),
@@ -833,9 +775,8 @@ START_TEST(fibers_more_unloaded_than_told_retires_all)
 	ck_assert_uint_eq(g_text->name[2], 5);
 	ck_assert_uint_eq(g_text->generation[2], 1);
 }
-END_TEST
 
-START_TEST(fibers_map_applies_to_every_context)
+TEST(fibers_map_applies_to_every_context)
 {
 	g_text->unloaded = (struct address_range){ 5, 7 };
 	g_text->unloaded_count = 1;
@@ -846,18 +787,16 @@ START_TEST(fibers_map_applies_to_every_context)
 	ck_assert_uint_eq(g_text->context_name[1][2], 5);
 	ck_assert_uint_eq(g_text->generation[2], 1);
 }
-END_TEST
 
-START_TEST(fibers_context_starts_with_the_map_of_its_thread)
+TEST(fibers_context_starts_with_the_map_of_its_thread)
 {
 	RUN(rec(RECORD_MAP, 9, 0, 0), CONTEXT(CO, 0, 1),
 	    SWAP(MAIN, 0x900, CO, 2), B(5, 0x5900, 3));
 	ck_assert_uint_eq(g_text->context_name[1][1], 5);
 	ck_assert_uint_eq(g_text->generation[1], 9);
 }
-END_TEST
 
-START_TEST(fibers_map_that_goes_back_is_ignored)
+TEST(fibers_map_that_goes_back_is_ignored)
 {
 	g_text->unloaded_count = SIZE_MAX;
 	RUN(rec(RECORD_MAP, 7, 0, 0), B(5, 0x800, 1), E(5, 0x800, 2),
@@ -866,9 +805,8 @@ START_TEST(fibers_map_that_goes_back_is_ignored)
 	ck_assert_uint_eq(g_text->name[2], 0);
 	ck_assert_uint_eq(g_text->generation[1], 7);
 }
-END_TEST
 
-START_TEST(fibers_maps_all_the_time_cost_what_records_pay)
+TEST(fibers_maps_all_the_time_cost_what_records_pay)
 {
 	enum { FUNCTIONS = 10000, MAPS = 50000 };
 	struct record *records = calloc(MAPS, sizeof(*records));
@@ -885,11 +823,10 @@ START_TEST(fibers_maps_all_the_time_cost_what_records_pay)
 	ck_assert_uint_gt(g_text->fibers.skipped_maps, 0);
 	ck_assert_uint_lt(g_text->fibers.skipped_maps, MAPS - FUNCTIONS);
 }
-END_TEST
 
 /* --- the thread ---------------------------------------------------------- */
 
-START_TEST(fibers_fork_records_are_remembered)
+TEST(fibers_fork_records_are_remembered)
 {
 	ck_assert_str_eq(RUN(rec(RECORD_FORK, 4711, 0, 0), B(1, 0x900, 1),
 			     rec(RECORD_FORKING, 0, 0, 2), E(1, 0x900, 3)),
@@ -897,9 +834,8 @@ START_TEST(fibers_fork_records_are_remembered)
 	ck_assert_uint_eq(g_text->fibers.fork_parent, 4711);
 	ck_assert(g_text->fibers.forking);
 }
-END_TEST
 
-START_TEST(fibers_memory_is_given_back)
+TEST(fibers_memory_is_given_back)
 {
 	const struct budget *budget = &g_text->budget;
 
@@ -909,123 +845,4 @@ START_TEST(fibers_memory_is_given_back)
 	fibers_release(&g_text->fibers);
 	replay_release(&g_text->replay);
 	ck_assert_uint_eq(budget->left, 64 << 20);
-}
-END_TEST
-
-static void add_jumps(TCase *tcase)
-{
-	tcase_add_test(tcase, fibers_longjmp_ends_all_above_its_frame_at_once);
-	tcase_add_test(tcase, fibers_longjmp_in_recursion_finds_its_frame);
-	tcase_add_test(tcase, fibers_longjmp_to_a_frame_with_alloca_is_exact);
-	tcase_add_test(
-		tcase,
-		fibers_longjmp_to_a_function_without_hooks_ends_its_callees);
-	tcase_add_test(tcase, fibers_longjmp_in_a_loop_uses_the_last_setjmp);
-	tcase_add_test(tcase, fibers_longjmp_out_of_a_handler_on_another_stack);
-	tcase_add_test(
-		tcase,
-		fibers_longjmp_by_a_copied_buffer_guesses_by_stack_pointer);
-	tcase_add_test(tcase, fibers_longjmp_to_nowhere_known_ends_nothing);
-	tcase_add_test(tcase,
-		       fibers_longjmp_to_a_frame_that_has_returned_is_stale);
-	tcase_add_test(
-		tcase,
-		fibers_longjmp_to_an_excluded_frame_that_has_returned_is_stale);
-	tcase_add_test(tcase,
-		       fibers_longjmp_over_dropped_frames_takes_them_along);
-	tcase_add_test(tcase,
-		       fibers_longjmp_to_an_excluded_function_ends_its_callees);
-	tcase_add_test(tcase, fibers_longjmp_from_100000_deep_is_exact);
-	tcase_add_test(tcase, fibers_longjmp_among_frames_too_deep_to_keep);
-	tcase_add_test(tcase, fibers_many_buffers_are_all_known);
-	tcase_add_test(tcase, fibers_too_many_buffers_stay_within_bounds);
-	tcase_add_test(tcase, fibers_longjmp_to_a_context_is_no_jump);
-	tcase_add_test(tcase, fibers_address_0_is_no_point);
-	tcase_add_test(tcase, fibers_catch_ends_what_the_exception_passed);
-	tcase_add_test(tcase, fibers_catch_after_exit_hooks_ends_nothing);
-	tcase_add_test(tcase, fibers_catch_keeps_inlined_functions);
-	tcase_add_test(tcase, fibers_catch_in_recursion_is_by_the_innermost);
-	tcase_add_test(tcase, fibers_catch_without_hooks_ends_nothing);
-	tcase_add_test(tcase, fibers_landing_ends_what_lies_deeper);
-	tcase_add_test(tcase,
-		       fibers_landing_without_hooks_ends_what_lies_deeper);
-	tcase_add_test(tcase, fibers_landing_deeper_than_the_top_ends_nothing);
-	tcase_add_test(tcase, fibers_landing_far_up_ends_the_right_laps);
-	tcase_add_test(tcase, fibers_landing_far_up_without_hooks_ends_nothing);
-	tcase_add_test(tcase, fibers_thread_left_ends_all);
-}
-
-static void add_contexts(TCase *tcase)
-{
-	tcase_add_test(tcase, fibers_ping_pong_keeps_stacks_apart);
-	tcase_add_test(tcase, fibers_time_is_of_the_span_that_waits);
-	tcase_add_test(tcase,
-		       fibers_report_the_time_without_control_of_open_calls);
-	tcase_add_test(tcase, fibers_return_to_link_is_seen_by_the_end_there);
-	tcase_add_test(tcase, fibers_return_to_link_is_seen_by_a_begin_there);
-	tcase_add_test(tcase,
-		       fibers_return_to_link_of_a_function_without_hooks);
-	tcase_add_test(tcase,
-		       fibers_return_to_link_is_seen_by_the_next_swap_there);
-	tcase_add_test(
-		tcase,
-		fibers_calls_of_a_function_without_hooks_stay_in_the_context);
-	tcase_add_test(
-		tcase,
-		fibers_calls_below_both_stack_pointers_are_of_the_nearer);
-	tcase_add_test(tcase, fibers_context_that_is_told_to_be_over_is);
-	tcase_add_test(tcase, fibers_context_that_is_over_ends_what_is_open);
-	tcase_add_test(tcase,
-		       fibers_context_that_is_over_starts_the_linked_one);
-	tcase_add_test(
-		tcase,
-		fibers_context_that_is_over_and_linked_to_itself_starts_anew);
-	tcase_add_test(tcase,
-		       fibers_context_that_is_over_without_link_calls_exit);
-	tcase_add_test(tcase,
-		       fibers_unknown_context_that_is_told_to_be_over_is);
-	tcase_add_test(tcase,
-		       fibers_thread_that_began_in_a_context_goes_on_without);
-	tcase_add_test(tcase, fibers_context_without_a_fiber_ends_nobody_elses);
-	tcase_add_test(tcase, fibers_context_linked_to_itself_stays_its_own);
-	tcase_add_test(tcase, fibers_context_that_is_over_cannot_go_on);
-	tcase_add_test(tcase, fibers_context_over_is_used_for_the_next_one);
-	tcase_add_test(tcase,
-		       fibers_abandoned_context_ends_when_its_own_is_made_anew);
-	tcase_add_test(tcase,
-		       fibers_context_saved_elsewhere_outlives_what_made_it);
-	tcase_add_test(tcase, fibers_context_switched_to_again_starts_anew);
-	tcase_add_test(tcase, fibers_longjmp_switches_stacks_too);
-	tcase_add_test(tcase, fibers_setcontext_in_its_own_stack_is_a_jump);
-	tcase_add_test(tcase,
-		       fibers_unknown_context_has_its_own_track_and_says_so);
-	tcase_add_test(tcase, fibers_more_contexts_than_can_be_are_mixed);
-	tcase_add_test(tcase, fibers_without_memory_contexts_are_mixed);
-}
-
-static void add_rest(TCase *tcase)
-{
-	tcase_add_test(tcase, fibers_reloaded_function_is_another_one);
-	tcase_add_test(tcase, fibers_function_of_another_module_stays_the_same);
-	tcase_add_test(tcase,
-		       fibers_unloaded_function_that_is_open_ends_as_it_began);
-	tcase_add_test(tcase, fibers_more_unloaded_than_told_retires_all);
-	tcase_add_test(tcase, fibers_map_applies_to_every_context);
-	tcase_add_test(tcase, fibers_context_starts_with_the_map_of_its_thread);
-	tcase_add_test(tcase, fibers_map_that_goes_back_is_ignored);
-	tcase_add_test(tcase, fibers_maps_all_the_time_cost_what_records_pay);
-	tcase_add_test(tcase, fibers_fork_records_are_remembered);
-	tcase_add_test(tcase, fibers_memory_is_given_back);
-}
-
-int main(void)
-{
-	Suite *suite = suite_create("fibers");
-	TCase *tcase = suite_case(suite, "fibers");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	add_jumps(tcase);
-	add_contexts(tcase);
-	add_rest(tcase);
-	return suite_run(suite);
 }

@@ -37,7 +37,9 @@ static void teardown(void)
 		ck_assert_int_eq(change_.kind, what);                   \
 	} while (0)
 
-START_TEST(function_log_empty_knows_nothing)
+FIXTURE(setup, teardown);
+
+TEST(function_log_empty_knows_nothing)
 {
 	STATE(1, 5, false, 0);
 	ck_assert(!function_log_state(g_log, 1, 5).connected);
@@ -45,9 +47,8 @@ START_TEST(function_log_empty_knows_nothing)
 	function_log_on(g_log, 1, 5);
 	ck_assert_uint_eq(function_log_changes(g_log), 0);
 }
-END_TEST
 
-START_TEST(function_log_off_and_on_have_times)
+TEST(function_log_off_and_on_have_times)
 {
 	ck_assert_int_eq(function_log_off(g_log, 1, 10), 0);
 	ck_assert_int_eq(function_log_off(g_log, 1, 15), 0);
@@ -65,9 +66,8 @@ START_TEST(function_log_off_and_on_have_times)
 	CHANGE(1, 1, 20, FUNCTION_LOG_ON);
 	CHANGE(2, 1, 30, FUNCTION_LOG_OFF);
 }
-END_TEST
 
-START_TEST(function_log_off_is_connected)
+TEST(function_log_off_is_connected)
 {
 	ck_assert_int_eq(function_log_connect(g_log, 1, true, 5), 0);
 	ck_assert_int_eq(function_log_off(g_log, 1, 10), 0);
@@ -78,17 +78,15 @@ START_TEST(function_log_off_is_connected)
 	ck_assert(!function_log_state(g_log, 2, 10).entry_build);
 	CHANGE(0, 1, 5, FUNCTION_LOG_CONNECTED);
 }
-END_TEST
 
-START_TEST(function_log_time_goes_forward)
+TEST(function_log_time_goes_forward)
 {
 	ck_assert_int_eq(function_log_off(g_log, 1, 10), 0);
 	ck_assert_int_eq(function_log_off(g_log, 2, 5), 0);
 	CHANGE(1, 2, 10, FUNCTION_LOG_OFF);
 }
-END_TEST
 
-START_TEST(function_log_keeps_the_last_changes)
+TEST(function_log_keeps_the_last_changes)
 {
 	struct function_change change;
 	uint32_t count = 3 * FUNCTION_LOG_CHANGES;
@@ -107,9 +105,8 @@ START_TEST(function_log_keeps_the_last_changes)
 		STATE(1, count - i, i % 2 == 0,
 		      i % 2 ? count - i - 1 : count - i);
 }
-END_TEST
 
-START_TEST(function_log_unload_forgets_a_module)
+TEST(function_log_unload_forgets_a_module)
 {
 	function_log_connect(g_log, 0x1000, true, 1);
 	function_log_off(g_log, 0x1010, 1);
@@ -125,13 +122,12 @@ START_TEST(function_log_unload_forgets_a_module)
 	ck_assert_int_eq(function_log_off(g_log, 0x1010, 7), 0);
 	STATE(0x1010, 7, true, 7);
 }
-END_TEST
 
 #define PLUGINS 16u
 #define PLUGIN_BYTES 0x1000u
 
 /* Plugins come and go in their own order; the program stays. */
-START_TEST(function_log_unload_leaves_other_modules_alone)
+TEST(function_log_unload_leaves_other_modules_alone)
 {
 	const uint64_t plugins = 0x100000;
 	bool there[PLUGINS] = { false };
@@ -170,9 +166,8 @@ START_TEST(function_log_unload_leaves_other_modules_alone)
 	function_log_unload(g_log, 0, plugins, ns + 2);
 	ck_assert_uint_eq(function_log_changes(g_log), ns);
 }
-END_TEST
 
-START_TEST(function_log_has_a_limit)
+TEST(function_log_has_a_limit)
 {
 	for (uint64_t i = 1; i <= FUNCTION_LOG_MAX; i++)
 		ck_assert_int_eq(function_log_connect(g_log, i * 16, false, 1),
@@ -184,14 +179,12 @@ START_TEST(function_log_has_a_limit)
 	STATE(16, 3, true, 3);
 	STATE(1, 3, false, 0);
 }
-END_TEST
 
-START_TEST(function_log_has_addresses_as_records_have_them)
+TEST(function_log_has_addresses_as_records_have_them)
 {
 	function_log_off(g_log, 0xffff800000001234, 2);
 	STATE(0x800000001234, 3, true, 2);
 }
-END_TEST
 
 #define WRITES 100000
 
@@ -208,7 +201,7 @@ static void *write_changes(void *argument)
 	return argument;
 }
 
-START_TEST(function_log_is_read_while_it_is_written)
+TEST(function_log_is_read_while_it_is_written)
 {
 	struct function_change change;
 	uint32_t at = 0;
@@ -228,24 +221,4 @@ START_TEST(function_log_is_read_while_it_is_written)
 		at++;
 	}
 	pthread_join(thread, NULL);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("function_log");
-	TCase *tcase = suite_case(suite, "function_log");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, function_log_empty_knows_nothing);
-	tcase_add_test(tcase, function_log_off_and_on_have_times);
-	tcase_add_test(tcase, function_log_off_is_connected);
-	tcase_add_test(tcase, function_log_time_goes_forward);
-	tcase_add_test(tcase, function_log_keeps_the_last_changes);
-	tcase_add_test(tcase, function_log_unload_forgets_a_module);
-	tcase_add_test(tcase, function_log_unload_leaves_other_modules_alone);
-	tcase_add_test(tcase, function_log_has_a_limit);
-	tcase_add_test(tcase, function_log_has_addresses_as_records_have_them);
-	tcase_add_test(tcase, function_log_is_read_while_it_is_written);
-	return suite_run(suite);
 }

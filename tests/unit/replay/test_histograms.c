@@ -64,7 +64,9 @@ static void teardown(void)
 	ck_assert_uint_eq(g_budget.left, BUDGET_BYTES);
 }
 
-START_TEST(histograms_has_one_for_each_function)
+FIXTURE(setup, teardown);
+
+TEST(histograms_has_one_for_each_function)
 {
 	struct histogram *list[3000];
 
@@ -81,9 +83,8 @@ START_TEST(histograms_has_one_for_each_function)
 	}
 	ck_assert_int_eq(g_log.asked, 0);
 }
-END_TEST
 
-START_TEST(histograms_are_shared_by_threads_of_any_generation)
+TEST(histograms_are_shared_by_threads_of_any_generation)
 {
 	struct histogram *first = histograms_find(g_all, 0x1000, 0);
 
@@ -93,9 +94,8 @@ START_TEST(histograms_are_shared_by_threads_of_any_generation)
 	ck_assert_ptr_eq(histograms_find(g_all, 0x1000, 3), first);
 	ck_assert_int_eq(g_log.asked, 999);
 }
-END_TEST
 
-START_TEST(histograms_have_another_after_an_unload)
+TEST(histograms_have_another_after_an_unload)
 {
 	struct histogram *stays = histograms_find(g_all, 0x1000, 0);
 	struct histogram *old = histograms_find(g_all, 0x2000, 0), *new;
@@ -109,10 +109,9 @@ START_TEST(histograms_have_another_after_an_unload)
 	ck_assert_ptr_eq(histograms_find(g_all, 0x1000, 2), stays);
 	ck_assert_int_eq(g_log.asked, 2);
 }
-END_TEST
 
 /* The calls in between belong to neither histogram. */
-START_TEST(histograms_of_two_unloads_at_once_are_not_mixed)
+TEST(histograms_of_two_unloads_at_once_are_not_mixed)
 {
 	struct histogram *old = histograms_find(g_all, 0x2000, 0), *between;
 
@@ -124,18 +123,16 @@ START_TEST(histograms_of_two_unloads_at_once_are_not_mixed)
 	ck_assert_ptr_ne(between, histograms_find(g_all, 0x2000, 2));
 	ck_assert_ptr_eq(histograms_find(g_all, 0x2000, 1), between);
 }
-END_TEST
 
-START_TEST(histograms_are_all_others_when_the_log_is_lost)
+TEST(histograms_are_all_others_when_the_log_is_lost)
 {
 	struct histogram *old = histograms_find(g_all, 0x1000, 0);
 
 	g_log.lost = true;
 	ck_assert_ptr_ne(histograms_find(g_all, 0x1000, 1), old);
 }
-END_TEST
 
-START_TEST(histograms_of_one_address_are_not_searched_for_ever)
+TEST(histograms_of_one_address_are_not_searched_for_ever)
 {
 	struct histogram *early = NULL, *last = NULL;
 
@@ -149,9 +146,8 @@ START_TEST(histograms_of_one_address_are_not_searched_for_ever)
 	ck_assert_ptr_eq(histograms_find(g_all, 0x1000, 1999), last);
 	ck_assert_ptr_ne(histograms_find(g_all, 0x1000, 5), early);
 }
-END_TEST
 
-START_TEST(histograms_without_memory_say_so)
+TEST(histograms_without_memory_say_so)
 {
 	struct budget none = { .left = 0 }, few = { .left = 8192 };
 	struct histograms *all = NULL;
@@ -169,7 +165,6 @@ START_TEST(histograms_without_memory_say_so)
 	histograms_free(&all);
 	ck_assert_uint_eq(few.left, 8192);
 }
-END_TEST
 
 static void take_visit(void *context, const char *name, const char *module,
 		       struct histogram *histogram)
@@ -181,7 +176,7 @@ static void take_visit(void *context, const char *name, const char *module,
 	histogram_merge(sum, histogram);
 }
 
-START_TEST(histograms_with_names_are_visited)
+TEST(histograms_with_names_are_visited)
 {
 	struct histogram sum = { .budget = &g_budget };
 
@@ -199,7 +194,6 @@ START_TEST(histograms_with_names_are_visited)
 	ck_assert_uint_eq(sum.max, 99);
 	histogram_release(&sum);
 }
-END_TEST
 
 /* --- replay --- */
 
@@ -258,7 +252,7 @@ static uint64_t total_of(uint64_t function)
 	return histogram_total(histograms_find(g_all, function, 0));
 }
 
-START_TEST(replay_counts_durations_of_two_threads_together)
+TEST(replay_counts_durations_of_two_threads_together)
 {
 	const struct record cells[] = {
 		cell(RECORD_BEGIN, 0x1000, 0x800, 100),
@@ -284,10 +278,9 @@ START_TEST(replay_counts_durations_of_two_threads_together)
 	ck_assert_uint_eq(histogram_quantile(inner, 510), 20);
 	ck_assert_uint_eq(inner->max, 20);
 }
-END_TEST
 
 /* Folded calls and calls ended by replay count, like in the tree. */
-START_TEST(replay_counts_durations_of_all_calls_in_the_tree)
+TEST(replay_counts_durations_of_all_calls_in_the_tree)
 {
 	struct replay *replay = new_replay();
 	const struct cct_function *function;
@@ -310,9 +303,8 @@ START_TEST(replay_counts_durations_of_all_calls_in_the_tree)
 	ck_assert_uint_eq(histograms_find(g_all, 0x1000, 0)->max, 4900);
 	replay_free(&replay);
 }
-END_TEST
 
-START_TEST(replay_counts_no_durations_of_what_it_withholds)
+TEST(replay_counts_no_durations_of_what_it_withholds)
 {
 	const struct record cells[] = {
 		cell(RECORD_BEGIN, 0x1000, 0x800, 100),
@@ -332,29 +324,4 @@ START_TEST(replay_counts_no_durations_of_what_it_withholds)
 	ck_assert_uint_eq(total_of(0x9990), 0);
 	ck_assert_uint_eq(total_of(0x2000), 0);
 	ck_assert_uint_eq(total_of(0x3000), 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("histograms");
-	TCase *tcase = suite_case(suite, "histograms");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, histograms_has_one_for_each_function);
-	tcase_add_test(tcase,
-		       histograms_are_shared_by_threads_of_any_generation);
-	tcase_add_test(tcase, histograms_have_another_after_an_unload);
-	tcase_add_test(tcase, histograms_of_two_unloads_at_once_are_not_mixed);
-	tcase_add_test(tcase, histograms_are_all_others_when_the_log_is_lost);
-	tcase_add_test(tcase,
-		       histograms_of_one_address_are_not_searched_for_ever);
-	tcase_add_test(tcase, histograms_without_memory_say_so);
-	tcase_add_test(tcase, histograms_with_names_are_visited);
-	tcase = suite_case(suite, "replay");
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, replay_counts_durations_of_two_threads_together);
-	tcase_add_test(tcase, replay_counts_durations_of_all_calls_in_the_tree);
-	tcase_add_test(tcase, replay_counts_no_durations_of_what_it_withholds);
-	return suite_run(suite);
 }

@@ -37,7 +37,9 @@ static size_t take(size_t room)
 	return kernel_events_take(&g_events, g_out, room, &g_before);
 }
 
-START_TEST(events_come_in_the_order_in_which_they_were_told)
+FIXTURE(setup, teardown);
+
+TEST(events_come_in_the_order_in_which_they_were_told)
 {
 	uint64_t next = 0;
 
@@ -51,16 +53,14 @@ START_TEST(events_come_in_the_order_in_which_they_were_told)
 	ck_assert_uint_eq(take(7), 1);
 	ck_assert_uint_eq(g_out[0].ns, 300);
 }
-END_TEST
 
-START_TEST(time_never_goes_back)
+TEST(time_never_goes_back)
 {
 	push(KERNEL_IN, 50);
 	push(KERNEL_BLOCKED, 40);
 	ck_assert_uint_eq(take(8), 2);
 	ck_assert_uint_eq(g_out[1].ns, 50);
 }
-END_TEST
 
 /* Alternates 10 units on a CPU and 30 units blocked. */
 static void push_waits_of(uint64_t waits, uint64_t unit_ns)
@@ -88,7 +88,7 @@ static void expect_waits(uint64_t waits, uint64_t unit_ns)
 	ck_assert_uint_eq(track.sums.blocked_ns, 30 * unit_ns * (waits - 1));
 }
 
-START_TEST(what_nobody_asked_for_is_added_up_when_it_is_old)
+TEST(what_nobody_asked_for_is_added_up_when_it_is_old)
 {
 	push_waits_of(30000, 100000);
 	ck_assert_uint_lt(g_events.count, 2000);
@@ -98,20 +98,18 @@ START_TEST(what_nobody_asked_for_is_added_up_when_it_is_old)
 	push_waits_of(10000, 100000);
 	ck_assert_uint_eq(g_events.count, 20000);
 }
-END_TEST
 
 /* A thread may record for a while before the collector finds its ring. */
-START_TEST(what_nobody_has_asked_for_yet_is_kept)
+TEST(what_nobody_has_asked_for_yet_is_kept)
 {
 	push_waits(10000);
 	ck_assert_uint_eq(g_events.count, 20000);
 	expect_waits(10000, 1);
 	ck_assert_uint_eq(g_before.sums.waits, 0);
 }
-END_TEST
 
 /* The thread may have recorded all the time: no span may get its waits. */
-START_TEST(without_room_the_state_is_unknown_before_anybody_asks)
+TEST(without_room_the_state_is_unknown_before_anybody_asks)
 {
 	size_t count;
 
@@ -121,9 +119,8 @@ START_TEST(without_room_the_state_is_unknown_before_anybody_asks)
 	ck_assert_uint_eq(g_out[count - 1].kind, KERNEL_UNKNOWN);
 	ck_assert_uint_eq(g_before.sums.waits, 0);
 }
-END_TEST
 
-START_TEST(without_memory_it_is_added_up_before_anybody_asks)
+TEST(without_memory_it_is_added_up_before_anybody_asks)
 {
 	g_budget.left = 32 << 10;
 	push_waits(10000);
@@ -131,9 +128,8 @@ START_TEST(without_memory_it_is_added_up_before_anybody_asks)
 	expect_waits(10000, 1);
 	g_budget.left += (64 << 20) - (32 << 10);
 }
-END_TEST
 
-START_TEST(beyond_the_limit_the_state_is_unknown)
+TEST(beyond_the_limit_the_state_is_unknown)
 {
 	size_t count, more;
 
@@ -149,9 +145,8 @@ START_TEST(beyond_the_limit_the_state_is_unknown)
 	ck_assert_uint_eq(more, 1);
 	ck_assert_uint_eq(g_out[0].kind, KERNEL_IN);
 }
-END_TEST
 
-START_TEST(without_memory_the_state_is_unknown)
+TEST(without_memory_the_state_is_unknown)
 {
 	g_budget.left = 0;
 	push(KERNEL_IN, 10);
@@ -163,9 +158,8 @@ START_TEST(without_memory_the_state_is_unknown)
 	ck_assert_uint_eq(g_out[0].ns, 10);
 	ck_assert_uint_eq(g_out[1].ns, 30);
 }
-END_TEST
 
-START_TEST(loss_is_told_although_nothing_follows)
+TEST(loss_is_told_although_nothing_follows)
 {
 	(void)take(1);
 	push(KERNEL_IN, 10);
@@ -182,37 +176,12 @@ START_TEST(loss_is_told_although_nothing_follows)
 	ck_assert_uint_eq(take(8), 1);
 	ck_assert_uint_eq(g_out[0].kind, KERNEL_IN);
 }
-END_TEST
 
-START_TEST(events_that_nobody_wants_are_not_kept)
+TEST(events_that_nobody_wants_are_not_kept)
 {
 	push_waits(100);
 	kernel_events_unwant(&g_events);
 	ck_assert_int_eq(g_budget.left, 64 << 20);
 	push_waits(100);
 	ck_assert_uint_eq(take(8), 0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("kernel_events");
-	TCase *events = suite_case(suite, "events");
-
-	tcase_add_checked_fixture(events, setup, teardown);
-	tcase_add_test(events,
-		       events_come_in_the_order_in_which_they_were_told);
-	tcase_add_test(events, time_never_goes_back);
-	tcase_add_test(events,
-		       what_nobody_asked_for_is_added_up_when_it_is_old);
-	tcase_add_test(events, what_nobody_has_asked_for_yet_is_kept);
-	tcase_add_test(events,
-		       without_room_the_state_is_unknown_before_anybody_asks);
-	tcase_add_test(events,
-		       without_memory_it_is_added_up_before_anybody_asks);
-	tcase_add_test(events, beyond_the_limit_the_state_is_unknown);
-	tcase_add_test(events, without_memory_the_state_is_unknown);
-	tcase_add_test(events, loss_is_told_although_nothing_follows);
-	tcase_add_test(events, events_that_nobody_wants_are_not_kept);
-	return suite_run(suite);
 }

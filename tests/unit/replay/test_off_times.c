@@ -56,7 +56,9 @@ static void wait_in(struct cct_node *node, uint64_t ns, uint64_t blocked_ns)
 	tell(node, KERNEL_IN, ns + blocked_ns);
 }
 
-START_TEST(time_off_the_cpu_is_that_of_the_innermost_node)
+FIXTURE(setup, teardown);
+
+TEST(time_off_the_cpu_is_that_of_the_innermost_node)
 {
 	tell(g_cct.root, KERNEL_START, 0);
 	tell(g_cct.root, KERNEL_IN, 10);
@@ -74,7 +76,6 @@ START_TEST(time_off_the_cpu_is_that_of_the_innermost_node)
 	ck_assert_uint_eq(g_off.sums.runnable_ns, 40);
 	ck_assert_uint_eq(g_off.sums.blocked_ns, 50);
 }
-END_TEST
 
 /* G waits from @ns on for @blocked_ns; @object and @call are known. */
 static void read_wait(uint64_t ns, uint64_t blocked_ns, const char *object,
@@ -91,7 +92,7 @@ static void read_wait(uint64_t ns, uint64_t blocked_ns, const char *object,
 	off_times_event(&g_off, &event, &place);
 }
 
-START_TEST(waits_that_were_read_are_counted_by_vote)
+TEST(waits_that_were_read_are_counted_by_vote)
 {
 	static const char lock[] = "lock", file[] = "file";
 	const struct kernel_waits *waits;
@@ -121,9 +122,8 @@ START_TEST(waits_that_were_read_are_counted_by_vote)
 	ck_assert_uint_eq(waits->unread, 1);
 	ck_assert_uint_eq(waits->unread_ns, CPU_LONG_NS);
 }
-END_TEST
 
-START_TEST(sums_of_the_kernel_are_shared_out_by_switches)
+TEST(sums_of_the_kernel_are_shared_out_by_switches)
 {
 	tell(g_cct.root, KERNEL_START, 0);
 	tell(g_cct.root, KERNEL_IN, 0);
@@ -143,9 +143,8 @@ START_TEST(sums_of_the_kernel_are_shared_out_by_switches)
 	ck_assert_uint_eq(g_g->kernel->counts.runnable_ns, 40);
 	ck_assert_uint_eq(g_g->kernel->counts.blocked_ns, 2000 - 60);
 }
-END_TEST
 
-START_TEST(node_gets_no_more_than_it_was_off_the_cpu)
+TEST(node_gets_no_more_than_it_was_off_the_cpu)
 {
 	tell(g_cct.root, KERNEL_START, 0);
 	tell(g_cct.root, KERNEL_IN, 0);
@@ -158,9 +157,8 @@ START_TEST(node_gets_no_more_than_it_was_off_the_cpu)
 	ck_assert_uint_eq(g_g->kernel->counts.blocked_ns, 510);
 	ck_assert_uint_eq(g_off.sums.runnable_ns, 500);
 }
-END_TEST
 
-START_TEST(anchor_settles_what_was_before_it)
+TEST(anchor_settles_what_was_before_it)
 {
 	tell(g_cct.root, KERNEL_START, 0);
 	tell(g_cct.root, KERNEL_IN, 0);
@@ -178,9 +176,8 @@ START_TEST(anchor_settles_what_was_before_it)
 	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 50 + 100);
 	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 40);
 }
-END_TEST
 
-START_TEST(first_anchor_tells_what_was_before_the_recording)
+TEST(first_anchor_tells_what_was_before_the_recording)
 {
 	tell(g_cct.root, KERNEL_BLOCKED, 0);
 	tell_value(g_cct.root, KERNEL_DELAY, 0, 5000);
@@ -192,10 +189,9 @@ START_TEST(first_anchor_tells_what_was_before_the_recording)
 	ck_assert_uint_eq(g_off.sums.runnable_ns, 20);
 	ck_assert_uint_eq(g_off.sums.blocked_ns, 200 - 24);
 }
-END_TEST
 
 /* Like sums that kernel_events made before the first request. */
-START_TEST(what_was_added_up_before_keeps_its_anchor)
+TEST(what_was_added_up_before_keeps_its_anchor)
 {
 	const struct kernel_event event[] = {
 		{ .ns = 0, .kind = KERNEL_START },
@@ -217,9 +213,8 @@ START_TEST(what_was_added_up_before_keeps_its_anchor)
 	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 20);
 	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 100 - 30);
 }
-END_TEST
 
-START_TEST(what_coming_to_a_cpu_first_costs_is_on_the_cpu)
+TEST(what_coming_to_a_cpu_first_costs_is_on_the_cpu)
 {
 	tell(g_cct.root, KERNEL_START, 0);
 	tell(g_cct.root, KERNEL_IN, 400);
@@ -229,9 +224,8 @@ START_TEST(what_coming_to_a_cpu_first_costs_is_on_the_cpu)
 	ck_assert_uint_eq(g_off.sums.runnable_ns, 50);
 	ck_assert_uint_eq(g_off.sums.blocked_ns, 0);
 }
-END_TEST
 
-START_TEST(switching_takes_nothing_of_what_was_waited_for_cpus)
+TEST(switching_takes_nothing_of_what_was_waited_for_cpus)
 {
 	tell(g_cct.root, KERNEL_START, 0);
 	tell(g_cct.root, KERNEL_IN, 400);
@@ -240,9 +234,8 @@ START_TEST(switching_takes_nothing_of_what_was_waited_for_cpus)
 	ck_assert_uint_eq(g_off.sums.runnable_ns, 390);
 	ck_assert_uint_eq(g_off.sums.on_ns, 110);
 }
-END_TEST
 
-START_TEST(what_an_anchor_has_too_early_is_not_lost)
+TEST(what_an_anchor_has_too_early_is_not_lost)
 {
 	tell(g_cct.root, KERNEL_START, 0);
 	tell(g_cct.root, KERNEL_IN, 10);
@@ -255,9 +248,8 @@ START_TEST(what_an_anchor_has_too_early_is_not_lost)
 	ck_assert_uint_eq(g_off.sums.blocked_ns, 100);
 	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 500);
 }
-END_TEST
 
-START_TEST(time_that_the_host_took_is_told_apart)
+TEST(time_that_the_host_took_is_told_apart)
 {
 	tell(g_cct.root, KERNEL_START, 0);
 	tell(g_cct.root, KERNEL_IN, 0);
@@ -267,9 +259,8 @@ START_TEST(time_that_the_host_took_is_told_apart)
 	ck_assert_uint_eq(g_off.sums.stolen_ns, 100);
 	ck_assert_uint_eq(g_off.sums.blocked_ns, 100);
 }
-END_TEST
 
-START_TEST(preemption_that_was_no_delay_is_no_waiting_for_a_cpu)
+TEST(preemption_that_was_no_delay_is_no_waiting_for_a_cpu)
 {
 	tell(g_cct.root, KERNEL_START, 0);
 	tell(g_cct.root, KERNEL_IN, 0);
@@ -282,7 +273,6 @@ START_TEST(preemption_that_was_no_delay_is_no_waiting_for_a_cpu)
 	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 30);
 	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 70);
 }
-END_TEST
 
 /* 200 on a CPU, 100 blocked in f, then 400 unknown. */
 static void lose_400(void)
@@ -294,7 +284,7 @@ static void lose_400(void)
 	tell(g_g, KERNEL_BLOCKED, 700);
 }
 
-START_TEST(what_may_lie_in_unknown_time_is_not_shared_out)
+TEST(what_may_lie_in_unknown_time_is_not_shared_out)
 {
 	lose_400();
 	off_times_settle(&g_off, 500, 10);
@@ -303,9 +293,8 @@ START_TEST(what_may_lie_in_unknown_time_is_not_shared_out)
 	ck_assert_uint_eq(g_g->kernel->counts.unknown_ns, 400);
 	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 100);
 }
-END_TEST
 
-START_TEST(what_cannot_lie_in_unknown_time_is_shared_out)
+TEST(what_cannot_lie_in_unknown_time_is_shared_out)
 {
 	lose_400();
 	off_times_settle(&g_off, 630, 450);
@@ -317,9 +306,8 @@ START_TEST(what_cannot_lie_in_unknown_time_is_shared_out)
 	ck_assert_uint_eq(g_f->kernel->counts.blocked_ns, 20);
 	ck_assert_uint_eq(g_f->kernel->counts.runnable_ns, 50);
 }
-END_TEST
 
-START_TEST(totals_have_what_callees_have)
+TEST(totals_have_what_callees_have)
 {
 	tell(g_cct.root, KERNEL_START, 0);
 	tell(g_cct.root, KERNEL_IN, 0);
@@ -332,9 +320,8 @@ START_TEST(totals_have_what_callees_have)
 	ck_assert_uint_eq(g_g->function->kernel->total.blocked_ns, 30);
 	ck_assert_uint_eq(g_g->function->kernel->total.switches, 1);
 }
-END_TEST
 
-START_TEST(total_of_a_recursive_function_has_each_time_once)
+TEST(total_of_a_recursive_function_has_each_time_once)
 {
 	struct cct_node *again = cct_child(&g_cct, g_g, F);
 
@@ -348,10 +335,9 @@ START_TEST(total_of_a_recursive_function_has_each_time_once)
 	ck_assert_uint_eq(g_f->function->kernel->total.blocked_ns, 40);
 	ck_assert_uint_eq(g_g->function->kernel->total.blocked_ns, 10);
 }
-END_TEST
 
 /* Up to any moment, inside any state of the thread. */
-START_TEST(time_on_the_cpu_so_far_knows_what_is_unknown)
+TEST(time_on_the_cpu_so_far_knows_what_is_unknown)
 {
 	uint64_t unknown;
 
@@ -373,9 +359,8 @@ START_TEST(time_on_the_cpu_so_far_knows_what_is_unknown)
 	ck_assert_uint_eq(off_times_on_ns(&g_off, 999, &unknown), 240);
 	ck_assert_uint_eq(unknown, 100);
 }
-END_TEST
 
-START_TEST(node_without_memory_is_nobodys)
+TEST(node_without_memory_is_nobodys)
 {
 	struct cct_kernel *kernel;
 
@@ -387,34 +372,4 @@ START_TEST(node_without_memory_is_nobodys)
 		ck_assert_ptr_nonnull(kernel);
 	}
 	ck_assert_ptr_eq(kernel, &g_cct.no_node);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("off_times");
-	TCase *times = suite_case(suite, "times");
-
-	tcase_add_checked_fixture(times, setup, teardown);
-	tcase_add_test(times, time_off_the_cpu_is_that_of_the_innermost_node);
-	tcase_add_test(times, waits_that_were_read_are_counted_by_vote);
-	tcase_add_test(times, sums_of_the_kernel_are_shared_out_by_switches);
-	tcase_add_test(times, node_gets_no_more_than_it_was_off_the_cpu);
-	tcase_add_test(times, anchor_settles_what_was_before_it);
-	tcase_add_test(times, first_anchor_tells_what_was_before_the_recording);
-	tcase_add_test(times, what_was_added_up_before_keeps_its_anchor);
-	tcase_add_test(times, what_coming_to_a_cpu_first_costs_is_on_the_cpu);
-	tcase_add_test(times,
-		       switching_takes_nothing_of_what_was_waited_for_cpus);
-	tcase_add_test(times, what_an_anchor_has_too_early_is_not_lost);
-	tcase_add_test(times, time_that_the_host_took_is_told_apart);
-	tcase_add_test(times,
-		       preemption_that_was_no_delay_is_no_waiting_for_a_cpu);
-	tcase_add_test(times, what_may_lie_in_unknown_time_is_not_shared_out);
-	tcase_add_test(times, what_cannot_lie_in_unknown_time_is_shared_out);
-	tcase_add_test(times, totals_have_what_callees_have);
-	tcase_add_test(times, total_of_a_recursive_function_has_each_time_once);
-	tcase_add_test(times, time_on_the_cpu_so_far_knows_what_is_unknown);
-	tcase_add_test(times, node_without_memory_is_nobodys);
-	return suite_run(suite);
 }

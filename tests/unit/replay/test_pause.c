@@ -20,15 +20,16 @@ static void setup(void)
 		ck_assert_uint_eq(to_ns, (last));                           \
 	} while (0)
 
-START_TEST(pause_never_is_one_stretch)
+FIXTURE(setup, NULL);
+
+TEST(pause_never_is_one_stretch)
 {
 	AT(0, false, 0, UINT64_MAX);
 	AT(1ULL << 60, false, 0, UINT64_MAX);
 	ck_assert_uint_eq(pause_changes(&g_list), 0);
 }
-END_TEST
 
-START_TEST(pause_begun_lasts_until_it_ends)
+TEST(pause_begun_lasts_until_it_ends)
 {
 	pause_begin(&g_list, 100);
 	AT(99, false, 0, 100);
@@ -39,9 +40,8 @@ START_TEST(pause_begun_lasts_until_it_ends)
 	AT(200, false, 200, UINT64_MAX);
 	ck_assert_uint_eq(pause_changes(&g_list), 2);
 }
-END_TEST
 
-START_TEST(pause_twice_is_once)
+TEST(pause_twice_is_once)
 {
 	pause_end(&g_list, 50);
 	pause_begin(&g_list, 100);
@@ -52,9 +52,8 @@ START_TEST(pause_twice_is_once)
 	AT(220, false, 200, UINT64_MAX);
 	ck_assert_uint_eq(pause_changes(&g_list), 2);
 }
-END_TEST
 
-START_TEST(pause_between_two_is_none)
+TEST(pause_between_two_is_none)
 {
 	pause_begin(&g_list, 100);
 	pause_end(&g_list, 200);
@@ -65,9 +64,8 @@ START_TEST(pause_between_two_is_none)
 	AT(350, true, 300, 400);
 	AT(450, false, 400, UINT64_MAX);
 }
-END_TEST
 
-START_TEST(pause_many_keeps_the_last)
+TEST(pause_many_keeps_the_last)
 {
 	uint64_t i;
 
@@ -81,19 +79,4 @@ START_TEST(pause_many_keeps_the_last)
 	}
 	/* Forgotten pauses count as none. */
 	AT(100, false, 0, (1000 - PAUSES_KEPT + 2) * 100);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("pause");
-	TCase *tcase = suite_case(suite, "pause");
-
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, pause_never_is_one_stretch);
-	tcase_add_test(tcase, pause_begun_lasts_until_it_ends);
-	tcase_add_test(tcase, pause_twice_is_once);
-	tcase_add_test(tcase, pause_between_two_is_none);
-	tcase_add_test(tcase, pause_many_keeps_the_last);
-	return suite_run(suite);
 }

@@ -25,7 +25,9 @@ static void teardown(void)
 #define B(function, sp, ns) rec(RECORD_BEGIN, function, sp, ns)
 #define E(function, sp, ns) rec(RECORD_END, function, sp, ns)
 
-START_TEST(replay_nested_calls_are_nested)
+FIXTURE(setup, teardown);
+
+TEST(replay_nested_calls_are_nested)
 {
 	g_text->times = true;
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 5), E(2, 0x800, 7),
@@ -34,10 +36,9 @@ START_TEST(replay_nested_calls_are_nested)
 	ck_assert_uint_eq(COUNTS->spans, 3);
 	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
 }
-END_TEST
 
 /* The copy renumbers the nodes. */
-START_TEST(replay_whose_tree_is_copied_counts_each_call_once_in_the_index)
+TEST(replay_whose_tree_is_copied_counts_each_call_once_in_the_index)
 {
 	const struct record records[] = { B(1, 0x900, 0), B(2, 0x800, 5),
 					  E(2, 0x800, 7) };
@@ -55,18 +56,16 @@ START_TEST(replay_whose_tree_is_copied_counts_each_call_once_in_the_index)
 	ck_assert_uint_eq(g_text->track[0].index->chunks, 1);
 #endif
 }
-END_TEST
 
-START_TEST(replay_clock_steps_back_is_clamped)
+TEST(replay_clock_steps_back_is_clamped)
 {
 	g_text->times = true;
 	ck_assert_str_eq(RUN(B(1, 0x900, 50), B(2, 0x800, 20), E(2, 0x800, 60),
 			     E(1, 0x900, 10)),
 			 "@50(1 @50(2 @60) @60)");
 }
-END_TEST
 
-START_TEST(replay_end_missing_is_supplied_by_outer_end)
+TEST(replay_end_missing_is_supplied_by_outer_end)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
 			     E(1, 0x900, 3)),
@@ -74,27 +73,24 @@ START_TEST(replay_end_missing_is_supplied_by_outer_end)
 	ck_assert_uint_eq(COUNTS->repaired_slices, 2);
 	ck_assert_uint_eq(COUNTS->spans, 3);
 }
-END_TEST
 
-START_TEST(replay_end_without_begin_is_withheld)
+TEST(replay_end_without_begin_is_withheld)
 {
 	ck_assert_str_eq(RUN(E(7, 0x800, 0), B(1, 0x900, 0), E(2, 0x800, 1),
 			     E(1, 0x900, 3)),
 			 "(1 )");
 	ck_assert_uint_eq(COUNTS->orphan_ends, 2);
 }
-END_TEST
 
-START_TEST(replay_longjmp_to_caller_ends_what_it_left)
+TEST(replay_longjmp_to_caller_ends_what_it_left)
 {
 	/* 1 calls 2 calls 3, which jumps back into 1, which calls 2 again. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
 			     B(2, 0x800, 3), E(2, 0x800, 4), E(1, 0x900, 5)),
 			 "(1 (2 (3 ?) ?) (2 ) )");
 }
-END_TEST
 
-START_TEST(replay_begin_less_deep_without_match_repairs_nothing)
+TEST(replay_begin_less_deep_without_match_repairs_nothing)
 {
 	/* A frame above 32 KiB, or another stack, looks less deep. */
 	ck_assert_str_eq(RUN(B(1, 0x1000, 0), B(2, 0xf000, 1), B(3, 0x2000, 2),
@@ -102,9 +98,8 @@ START_TEST(replay_begin_less_deep_without_match_repairs_nothing)
 			 "(1 (2 (3 ) ) )");
 	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
 }
-END_TEST
 
-START_TEST(replay_longjmp_in_recursion_ends_by_exact_hint)
+TEST(replay_longjmp_in_recursion_ends_by_exact_hint)
 {
 	/* 1(a) calls 1(b) calls 1(c), which jumps back to a. A first call of
 	 * each function has shown exact hints. */
@@ -113,9 +108,8 @@ START_TEST(replay_longjmp_in_recursion_ends_by_exact_hint)
 			 "(1 (1 (1 ?) ?) ) (2 )");
 	ck_assert_uint_eq(COUNTS->repaired_slices, 2);
 }
-END_TEST
 
-START_TEST(replay_tail_called_exit_hook_ends_its_own_call)
+TEST(replay_tail_called_exit_hook_ends_its_own_call)
 {
 	/* Each end has the hint of its caller's begin. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(1, 0x800, 1), B(1, 0x700, 2),
@@ -124,9 +118,8 @@ START_TEST(replay_tail_called_exit_hook_ends_its_own_call)
 	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
 	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
 }
-END_TEST
 
-START_TEST(replay_tail_called_exit_hook_below_inlined_calls_ends_its_own_call)
+TEST(replay_tail_called_exit_hook_below_inlined_calls_ends_its_own_call)
 {
 	/* 2 is inlined into 1 and calls 1 again, like leveldb's iterators, so
 	 * its end has the hint of both. */
@@ -137,9 +130,8 @@ START_TEST(replay_tail_called_exit_hook_below_inlined_calls_ends_its_own_call)
 	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
 	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
 }
-END_TEST
 
-START_TEST(replay_inherited_end_is_no_orphan)
+TEST(replay_inherited_end_is_no_orphan)
 {
 	replay_inherit(&g_text->replay);
 	ck_assert_str_eq(RUN(E(7, 0x800, 0), B(1, 0x900, 1), E(2, 0x800, 2),
@@ -147,17 +139,15 @@ START_TEST(replay_inherited_end_is_no_orphan)
 			 "(1 )");
 	ck_assert_uint_eq(COUNTS->orphan_ends, 1);
 }
-END_TEST
 
-START_TEST(replay_inlined_function_is_nested)
+TEST(replay_inlined_function_is_nested)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x900, 1), B(1, 0x900, 2),
 			     E(1, 0x900, 3), E(2, 0x900, 4), E(1, 0x900, 5)),
 			 "(1 (2 (1 ) ) )");
 }
-END_TEST
 
-START_TEST(replay_limit_cuts_what_lies_deeper)
+TEST(replay_limit_cuts_what_lies_deeper)
 {
 	replay_limit(&g_text->replay, 2);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x800, 2),
@@ -169,9 +159,8 @@ START_TEST(replay_limit_cuts_what_lies_deeper)
 	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
 	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
 }
-END_TEST
 
-START_TEST(replay_limit_nests_what_it_cuts)
+TEST(replay_limit_nests_what_it_cuts)
 {
 	/* 3 is too deep; it and 2 lack ends until 1 ends. The cut calls are not
 	 * counted as repaired. */
@@ -183,9 +172,8 @@ START_TEST(replay_limit_nests_what_it_cuts)
 	ck_assert_uint_eq(COUNTS->spans, 4);
 	ck_assert_uint_eq(COUNTS->repaired_slices, 2);
 }
-END_TEST
 
-START_TEST(replay_limit_counts_no_excluded_function)
+TEST(replay_limit_counts_no_excluded_function)
 {
 	g_text->excluded = 2;
 	replay_limit(&g_text->replay, 2);
@@ -196,9 +184,8 @@ START_TEST(replay_limit_counts_no_excluded_function)
 			 "(1 (3 ) (5 ) )");
 	ck_assert_uint_eq(COUNTS->spans, 3);
 }
-END_TEST
 
-START_TEST(replay_longjmp_out_of_many_frames_is_repaired)
+TEST(replay_longjmp_out_of_many_frames_is_repaired)
 {
 	/* 2 recurses 300 deep, then jumps back into 1, repeatedly. */
 	static struct record records[1 + 50 * 301 + 1];
@@ -216,9 +203,8 @@ START_TEST(replay_longjmp_out_of_many_frames_is_repaired)
 	ck_assert_uint_eq(g_text->open, 0);
 	ck_assert_uint_eq(COUNTS->spans, count - 1);
 }
-END_TEST
 
-START_TEST(replay_same_frame_without_end_stays_bounded)
+TEST(replay_same_frame_without_end_stays_bounded)
 {
 	static struct record records[10000];
 
@@ -229,9 +215,8 @@ START_TEST(replay_same_frame_without_end_stays_bounded)
 	ck_assert_uint_eq(g_text->open, 0);
 	ck_assert_uint_eq(COUNTS->spans, ARRAY_SIZE(records));
 }
-END_TEST
 
-START_TEST(replay_phantom_withholds_its_end)
+TEST(replay_phantom_withholds_its_end)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), rec(RECORD_PHANTOM, 2, 0x800, 1),
 			     rec(RECORD_LOSS, 5, 0, 0), B(3, 0x700, 2),
@@ -241,26 +226,23 @@ START_TEST(replay_phantom_withholds_its_end)
 	ck_assert_uint_eq(COUNTS->lost_spans, 5);
 	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
 }
-END_TEST
 
-START_TEST(replay_trunc_ends_the_innermost)
+TEST(replay_trunc_ends_the_innermost)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
 			     rec(RECORD_TRUNC, 2, 0, 3), E(1, 0x900, 4)),
 			 "(1 (2 (3 ) ) )");
 	ck_assert_uint_eq(COUNTS->truncated_ends, 2);
 }
-END_TEST
 
-START_TEST(replay_trunc_of_more_than_open_ends_all)
+TEST(replay_trunc_of_more_than_open_ends_all)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0),
 			     rec(RECORD_TRUNC, RECORD_PAYLOAD_MAX, 0, 3)),
 			 "(1 )");
 }
-END_TEST
 
-START_TEST(replay_wait_is_a_slice)
+TEST(replay_wait_is_a_slice)
 {
 	g_text->times = true;
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), rec(RECORD_WAIT, 30, 0, 10),
@@ -270,9 +252,8 @@ START_TEST(replay_wait_is_a_slice)
 	ck_assert_uint_eq(COUNTS->waits, 1);
 	ck_assert_uint_eq(COUNTS->wait_ns, 30);
 }
-END_TEST
 
-START_TEST(replay_wait_is_told_at_the_ends_of_the_calls_around_it)
+TEST(replay_wait_is_told_at_the_ends_of_the_calls_around_it)
 {
 	/* Call 3 had ended and call 4 started later, so neither waited. Call 2
 	 * did, although a jump left it. */
@@ -287,7 +268,6 @@ START_TEST(replay_wait_is_told_at_the_ends_of_the_calls_around_it)
 			 "@47) @50(4 @51) @60waited=35?) @60waited=35) @61(5 "
 			 "@62)");
 }
-END_TEST
 
 static uint64_t g_slow_ns[2];
 
@@ -314,7 +294,7 @@ static size_t unload_none(void *context, uint32_t after, uint32_t until,
 	return 0;
 }
 
-START_TEST(replay_wait_is_no_time_of_the_calls_around_it)
+TEST(replay_wait_is_no_time_of_the_calls_around_it)
 {
 	struct replay *replay = &g_text->replay;
 	struct cct_function *function;
@@ -337,9 +317,8 @@ START_TEST(replay_wait_is_no_time_of_the_calls_around_it)
 	ck_assert_uint_eq(g_slow_ns[1], 20);
 	histograms_free(&replay->histograms);
 }
-END_TEST
 
-START_TEST(replay_deep_recursion_is_folded_and_counted)
+TEST(replay_deep_recursion_is_folded_and_counted)
 {
 	static struct record records[4000];
 	const size_t depth = ARRAY_SIZE(records) / 2;
@@ -355,9 +334,8 @@ START_TEST(replay_deep_recursion_is_folded_and_counted)
 	ck_assert_uint_eq(COUNTS->folded_spans, depth - REPLAY_SLICES_MAX);
 	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
 }
-END_TEST
 
-START_TEST(replay_excluded_function_is_withheld_its_callees_are_not)
+TEST(replay_excluded_function_is_withheld_its_callees_are_not)
 {
 	g_text->excluded = 2;
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
@@ -367,17 +345,15 @@ START_TEST(replay_excluded_function_is_withheld_its_callees_are_not)
 	ck_assert_uint_eq(COUNTS->spans, 2);
 	ck_assert_uint_eq(COUNTS->filtered_spans, 2);
 }
-END_TEST
 
-START_TEST(replay_unknown_kind_is_broken)
+TEST(replay_unknown_kind_is_broken)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), rec(RECORD_VOID, 1, 0, 1)),
 			 "broken");
 	ck_assert_str_eq(RUN(rec(15, 1, 0, 1)), "broken");
 }
-END_TEST
 
-START_TEST(replay_many_functions_get_their_names)
+TEST(replay_many_functions_get_their_names)
 {
 	static struct record records[2 * 3 * TRACE_BLOCK_NAMES];
 
@@ -389,9 +365,8 @@ START_TEST(replay_many_functions_get_their_names)
 	for (size_t i = 0; i < ARRAY_SIZE(records); i += 2)
 		ck_assert_uint_eq(g_text->name[i / 2 + 1], i + 1);
 }
-END_TEST
 
-START_TEST(replay_clocks_of_the_future_are_now)
+TEST(replay_clocks_of_the_future_are_now)
 {
 	struct record records[] = { B(1, 0x900, 5),
 				    E(1, 0x900, UINT64_MAX / 2) };
@@ -403,7 +378,6 @@ START_TEST(replay_clocks_of_the_future_are_now)
 	fibers_flush(&g_text->fibers);
 	ck_assert_str_eq(g_text->text, "@5(1 @77)");
 }
-END_TEST
 
 /* --- pauses -------------------------------------------------------------- */
 
@@ -414,7 +388,7 @@ static void pause(uint64_t from_ns, uint64_t to_ns)
 		pause_end(&g_text->pauses, REPLAY_START_NS + to_ns);
 }
 
-START_TEST(replay_paused_begins_are_withheld_and_counted)
+TEST(replay_paused_begins_are_withheld_and_counted)
 {
 	g_text->times = true;
 	pause(10, 20);
@@ -428,9 +402,8 @@ START_TEST(replay_paused_begins_are_withheld_and_counted)
 	ck_assert_uint_eq(COUNTS->spans, 3);
 	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
 }
-END_TEST
 
-START_TEST(replay_end_in_a_pause_ends_what_began_before)
+TEST(replay_end_in_a_pause_ends_what_began_before)
 {
 	g_text->times = true;
 	pause(10, 20);
@@ -439,9 +412,8 @@ START_TEST(replay_end_in_a_pause_ends_what_began_before)
 			 "@0(1 @5(2 @12) @14) @30(3 @31)");
 	ck_assert_uint_eq(COUNTS->paused_spans, 0);
 }
-END_TEST
 
-START_TEST(replay_span_begun_in_a_pause_is_withheld_to_its_end)
+TEST(replay_span_begun_in_a_pause_is_withheld_to_its_end)
 {
 	pause(10, 20);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 15), B(3, 0x700, 25),
@@ -449,18 +421,16 @@ START_TEST(replay_span_begun_in_a_pause_is_withheld_to_its_end)
 			 "(1 *recording paused: 1 spans not recorded (3 ) )");
 	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
 }
-END_TEST
 
-START_TEST(replay_pause_that_lasts_is_told_at_the_end)
+TEST(replay_pause_that_lasts_is_told_at_the_end)
 {
 	pause(10, 0);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 15), E(2, 0x800, 16),
 			     B(2, 0x800, 17), E(2, 0x800, 18)),
 			 "(1 *recording paused: 2 spans not recorded )");
 }
-END_TEST
 
-START_TEST(replay_pause_begun_between_visits_is_seen)
+TEST(replay_pause_begun_between_visits_is_seen)
 {
 	const struct record first[] = { B(1, 0x900, 0) },
 			    second[] = { B(2, 0x800, 15), E(2, 0x800, 16),
@@ -473,9 +443,8 @@ START_TEST(replay_pause_begun_between_visits_is_seen)
 	ck_assert_str_eq(replay_text_of(g_text, second, 3),
 			 "(1 *recording paused: 1 spans not recorded )");
 }
-END_TEST
 
-START_TEST(replay_pauses_cut_ticks_at_their_ns)
+TEST(replay_pauses_cut_ticks_at_their_ns)
 {
 	/* A tick is a third of a ns. */
 	struct clock_sync *sync;
@@ -511,9 +480,8 @@ START_TEST(replay_pauses_cut_ticks_at_their_ns)
 	ck_assert_uint_eq(COUNTS->paused_spans, taken);
 	clock_sync_free(&sync);
 }
-END_TEST
 
-START_TEST(replay_paused_record_tells_what_the_program_left_out)
+TEST(replay_paused_record_tells_what_the_program_left_out)
 {
 	pause(10, 20);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 11), E(2, 0x800, 12),
@@ -525,11 +493,10 @@ START_TEST(replay_paused_record_tells_what_the_program_left_out)
 	ck_assert_uint_eq(COUNTS->paused_spans, 48);
 	ck_assert_uint_eq(COUNTS->paused_told, 47);
 }
-END_TEST
 
 /* --- bounds -------------------------------------------------------------- */
 
-START_TEST(replay_recursion_of_100000_is_whole)
+TEST(replay_recursion_of_100000_is_whole)
 {
 	enum { DEPTH = 100000 };
 	struct record *records = calloc(2 * DEPTH, sizeof(*records));
@@ -553,9 +520,8 @@ START_TEST(replay_recursion_of_100000_is_whole)
 	ck_assert_uint_eq(f->next->total_ns, 2 * DEPTH - 1);
 	ck_assert_uint_eq(f->self_ns + f->next->self_ns, 2 * DEPTH - 1);
 }
-END_TEST
 
-START_TEST(replay_thread_that_ends_100000_deep_is_whole)
+TEST(replay_thread_that_ends_100000_deep_is_whole)
 {
 	enum { DEPTH = 100000 };
 	struct record *records = calloc(DEPTH, sizeof(*records));
@@ -569,9 +535,8 @@ START_TEST(replay_thread_that_ends_100000_deep_is_whole)
 	ck_assert_uint_eq(g_text->replay.cct.functions->calls, DEPTH);
 	ck_assert_uint_eq(g_text->replay.cct.functions->total_ns, DEPTH - 1);
 }
-END_TEST
 
-START_TEST(replay_memory_stays_within_the_budget)
+TEST(replay_memory_stays_within_the_budget, SLOW)
 {
 	static struct record records[1 << 16];
 	uint64_t address = 1;
@@ -597,7 +562,6 @@ START_TEST(replay_memory_stays_within_the_budget)
 	ck_assert_uint_eq(address, 100 * ARRAY_SIZE(records));
 	ck_assert_uint_eq(COUNTS->spans, 100 * ARRAY_SIZE(records));
 }
-END_TEST
 
 /* Calls about @step_ns apart. Returns the time of the last. */
 static uint64_t run_stretch(uint64_t *random, uint64_t ns, uint64_t step_ns,
@@ -631,7 +595,7 @@ static uint64_t run_stretch(uint64_t *random, uint64_t ns, uint64_t step_ns,
 }
 
 /* index_check.h compares all cells with the slices. */
-START_TEST(replay_levels_of_detail_have_the_longest_of_all_rates)
+TEST(replay_levels_of_detail_have_the_longest_of_all_rates, SLOW)
 {
 	enum { SPANS = 1 << 18 };
 	uint64_t random = 7, ns;
@@ -652,66 +616,4 @@ START_TEST(replay_levels_of_detail_have_the_longest_of_all_rates)
 			      g_text->track[0].index->covered[3]),
 			  g_text->track[0].index->chunk);
 #endif
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("replay");
-	TCase *tcase = suite_case(suite, "replay");
-	TCase *slow = suite_slow_case(suite);
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_checked_fixture(slow, setup, teardown);
-	tcase_add_test(tcase, replay_nested_calls_are_nested);
-	tcase_add_test(
-		tcase,
-		replay_whose_tree_is_copied_counts_each_call_once_in_the_index);
-	tcase_add_test(tcase, replay_clock_steps_back_is_clamped);
-	tcase_add_test(tcase, replay_end_missing_is_supplied_by_outer_end);
-	tcase_add_test(tcase, replay_end_without_begin_is_withheld);
-	tcase_add_test(tcase, replay_longjmp_to_caller_ends_what_it_left);
-	tcase_add_test(tcase,
-		       replay_begin_less_deep_without_match_repairs_nothing);
-	tcase_add_test(tcase, replay_longjmp_in_recursion_ends_by_exact_hint);
-	tcase_add_test(tcase, replay_tail_called_exit_hook_ends_its_own_call);
-	tcase_add_test(
-		tcase,
-		replay_tail_called_exit_hook_below_inlined_calls_ends_its_own_call);
-	tcase_add_test(tcase, replay_inherited_end_is_no_orphan);
-	tcase_add_test(tcase, replay_inlined_function_is_nested);
-	tcase_add_test(tcase, replay_limit_cuts_what_lies_deeper);
-	tcase_add_test(tcase, replay_limit_nests_what_it_cuts);
-	tcase_add_test(tcase, replay_limit_counts_no_excluded_function);
-	tcase_add_test(tcase, replay_longjmp_out_of_many_frames_is_repaired);
-	tcase_add_test(tcase, replay_same_frame_without_end_stays_bounded);
-	tcase_add_test(tcase, replay_phantom_withholds_its_end);
-	tcase_add_test(tcase, replay_trunc_ends_the_innermost);
-	tcase_add_test(tcase, replay_trunc_of_more_than_open_ends_all);
-	tcase_add_test(tcase, replay_wait_is_a_slice);
-	tcase_add_test(tcase,
-		       replay_wait_is_told_at_the_ends_of_the_calls_around_it);
-	tcase_add_test(tcase, replay_wait_is_no_time_of_the_calls_around_it);
-	tcase_add_test(tcase, replay_deep_recursion_is_folded_and_counted);
-	tcase_add_test(
-		tcase,
-		replay_excluded_function_is_withheld_its_callees_are_not);
-	tcase_add_test(tcase, replay_unknown_kind_is_broken);
-	tcase_add_test(tcase, replay_many_functions_get_their_names);
-	tcase_add_test(tcase, replay_clocks_of_the_future_are_now);
-	tcase_add_test(tcase, replay_paused_begins_are_withheld_and_counted);
-	tcase_add_test(tcase, replay_end_in_a_pause_ends_what_began_before);
-	tcase_add_test(tcase,
-		       replay_span_begun_in_a_pause_is_withheld_to_its_end);
-	tcase_add_test(tcase, replay_pause_that_lasts_is_told_at_the_end);
-	tcase_add_test(tcase, replay_pause_begun_between_visits_is_seen);
-	tcase_add_test(tcase, replay_pauses_cut_ticks_at_their_ns);
-	tcase_add_test(tcase,
-		       replay_paused_record_tells_what_the_program_left_out);
-	tcase_add_test(tcase, replay_recursion_of_100000_is_whole);
-	tcase_add_test(tcase, replay_thread_that_ends_100000_deep_is_whole);
-	tcase_add_test(slow, replay_memory_stays_within_the_budget);
-	tcase_add_test(slow,
-		       replay_levels_of_detail_have_the_longest_of_all_rates);
-	return suite_run(suite);
 }

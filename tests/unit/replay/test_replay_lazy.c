@@ -106,7 +106,9 @@ static const char *visit(const struct record *records, size_t count)
 
 /* --- remaining calls ----------------------------------------------------- */
 
-START_TEST(lazy_short_calls_leave_nothing_but_their_counts)
+FIXTURE(setup, teardown);
+
+TEST(lazy_short_calls_leave_nothing_but_their_counts)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 5), E(2, 0x800, 7),
 			     E(1, 0x900, 99), B(3, 0x900, 99),
@@ -119,16 +121,14 @@ START_TEST(lazy_short_calls_leave_nothing_but_their_counts)
 	ck_assert_uint_eq(cct_find_function(&g_text->replay.cct, 1)->total_ns,
 			  99);
 }
-END_TEST
 
-START_TEST(lazy_call_as_long_as_the_minimum_stays)
+TEST(lazy_call_as_long_as_the_minimum_stays)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 3), E(1, 0x900, 103)), "@3(1 @103)");
 	ck_assert_uint_eq(COUNTS->short_spans, 0);
 }
-END_TEST
 
-START_TEST(lazy_long_call_has_the_calls_around_it_outermost_first)
+TEST(lazy_long_call_has_the_calls_around_it_outermost_first)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 5), E(2, 0x800, 7),
 			     B(3, 0x800, 8), B(4, 0x700, 9), B(5, 0x600, 10),
@@ -139,9 +139,8 @@ START_TEST(lazy_long_call_has_the_calls_around_it_outermost_first)
 	ck_assert_uint_eq(COUNTS->spans, 6);
 	ck_assert_uint_eq(COUNTS->short_spans, 3);
 }
-END_TEST
 
-START_TEST(lazy_note_at_a_begin_keeps_the_call_and_those_around_it)
+TEST(lazy_note_at_a_begin_keeps_the_call_and_those_around_it)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), E(2, 0x800, 2),
 			     B(3, 0x800, 3), NOTE(4), B(4, 0x700, 4),
@@ -151,9 +150,8 @@ START_TEST(lazy_note_at_a_begin_keeps_the_call_and_those_around_it)
 			 "@0(1 @3(3 @4<note @4) @5) @6)");
 	ck_assert_uint_eq(COUNTS->short_spans, 3);
 }
-END_TEST
 
-START_TEST(lazy_note_at_an_end_keeps_the_call_and_those_around_it)
+TEST(lazy_note_at_an_end_keeps_the_call_and_those_around_it)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
 			     E(3, 0x700, 3), NOTE(4), E(2, 0x800, 4),
@@ -161,9 +159,8 @@ START_TEST(lazy_note_at_an_end_keeps_the_call_and_those_around_it)
 			 "@0(1 @1(2 @4note) @6)");
 	ck_assert_uint_eq(COUNTS->short_spans, 1);
 }
-END_TEST
 
-START_TEST(lazy_note_of_a_call_that_ends_others_keeps_only_that)
+TEST(lazy_note_of_a_call_that_ends_others_keeps_only_that)
 {
 	/* A jump leaves 3; the note belongs to the end of 2. */
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
@@ -171,26 +168,23 @@ START_TEST(lazy_note_of_a_call_that_ends_others_keeps_only_that)
 			 "@0(1 @1(2 @4note) @6)");
 	ck_assert_uint_eq(COUNTS->repaired_slices, 1);
 }
-END_TEST
 
-START_TEST(lazy_event_keeps_the_calls_around_it)
+TEST(lazy_event_keeps_the_calls_around_it)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), E(2, 0x800, 2),
 			     B(3, 0x800, 3), MARK(4), B(4, 0x700, 5),
 			     E(4, 0x700, 6), E(3, 0x800, 7), E(1, 0x900, 8)),
 			 "@0(1 @3(3 @4*mark @7) @8)");
 }
-END_TEST
 
-START_TEST(lazy_loss_keeps_the_calls_around_it)
+TEST(lazy_loss_keeps_the_calls_around_it)
 {
 	ck_assert_str_eq(
 		RUN(B(1, 0x900, 0), rec(RECORD_LOSS, 7, 0, 3), E(1, 0x900, 5)),
 		"@0(1 @3*7 spans lost @5)");
 }
-END_TEST
 
-START_TEST(lazy_wait_keeps_the_calls_around_it)
+TEST(lazy_wait_keeps_the_calls_around_it)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1),
 			     rec(RECORD_WAIT, 150, 0, 2), E(2, 0x800, 153),
@@ -200,9 +194,8 @@ START_TEST(lazy_wait_keeps_the_calls_around_it)
 			 "@153waited=150) @154waited=150)");
 	ck_assert_uint_eq(COUNTS->short_spans, 1);
 }
-END_TEST
 
-START_TEST(lazy_repaired_slices_follow_the_same_rule)
+TEST(lazy_repaired_slices_follow_the_same_rule)
 {
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2),
 			     E(1, 0x900, 50), B(1, 0x900, 60), B(2, 0x800, 61),
@@ -211,9 +204,8 @@ START_TEST(lazy_repaired_slices_follow_the_same_rule)
 	ck_assert_uint_eq(COUNTS->repaired_slices, 4);
 	ck_assert_uint_eq(COUNTS->short_spans, 4);
 }
-END_TEST
 
-START_TEST(lazy_end_of_the_thread_ends_what_is_open)
+TEST(lazy_end_of_the_thread_ends_what_is_open)
 {
 	VISIT(B(1, 0x900, 0), B(2, 0x800, 150), E(2, 0x800, 151),
 	      B(3, 0x800, 160));
@@ -222,11 +214,10 @@ START_TEST(lazy_end_of_the_thread_ends_what_is_open)
 	ck_assert_str_eq(g_text->text, "@0(1 @200)");
 	ck_assert_uint_eq(COUNTS->short_spans, 2);
 }
-END_TEST
 
 /* --- writing begins ------------------------------------------------------ */
 
-START_TEST(lazy_visit_writes_what_is_long_enough_by_then)
+TEST(lazy_visit_writes_what_is_long_enough_by_then)
 {
 	ck_assert_str_eq(
 		VISIT(B(1, 0x900, 0), B(2, 0x800, 50), B(3, 0x700, 60)), "");
@@ -237,9 +228,8 @@ START_TEST(lazy_visit_writes_what_is_long_enough_by_then)
 			       E(2, 0x800, 153), E(1, 0x900, 154)),
 			 "@0(1 @50(2 @153) @154)");
 }
-END_TEST
 
-START_TEST(lazy_quiet_thread_has_its_long_calls_in_the_trace)
+TEST(lazy_quiet_thread_has_its_long_calls_in_the_trace)
 {
 	VISIT(B(1, 0x900, 0), B(2, 0x800, 50));
 	ck_assert(fibers_hold_back(&g_text->fibers));
@@ -256,7 +246,6 @@ START_TEST(lazy_quiet_thread_has_its_long_calls_in_the_trace)
 	ck_assert_str_eq(VISIT(E(2, 0x800, 170), E(1, 0x900, 171)),
 			 "@0(1 @50(2 @170) @171)");
 }
-END_TEST
 
 /* --- depth --------------------------------------------------------------- */
 
@@ -274,7 +263,7 @@ static void run_nested(uint32_t depth, uint64_t ns)
 	free(records);
 }
 
-START_TEST(lazy_depth_of_open_calls_decides_what_is_folded)
+TEST(lazy_depth_of_open_calls_decides_what_is_folded)
 {
 	run_nested(REPLAY_SLICES_MAX + 5, MIN_NS);
 	ck_assert_uint_eq(COUNTS->folded_spans, 5);
@@ -282,29 +271,26 @@ START_TEST(lazy_depth_of_open_calls_decides_what_is_folded)
 	ck_assert_uint_eq(g_text->open_most, REPLAY_SLICES_MAX);
 	ck_assert_uint_eq(COUNTS->events, 2 * REPLAY_SLICES_MAX);
 }
-END_TEST
 
-START_TEST(lazy_folded_calls_are_not_counted_as_short)
+TEST(lazy_folded_calls_are_not_counted_as_short)
 {
 	run_nested(REPLAY_SLICES_MAX + 5, 0);
 	ck_assert_uint_eq(COUNTS->folded_spans, 5);
 	ck_assert_uint_eq(COUNTS->short_spans, REPLAY_SLICES_MAX);
 	ck_assert_str_eq(g_text->text, "");
 }
-END_TEST
 
-START_TEST(lazy_many_pending_begins_fit_into_small_memory)
+TEST(lazy_many_pending_begins_fit_into_small_memory)
 {
 	ck_assert_int_eq(replay_take_turns(&g_text->replay), 0);
 	run_nested(REPLAY_SLICES_MAX, MIN_NS);
 	ck_assert_uint_eq(COUNTS->events, 2 * REPLAY_SLICES_MAX);
 	ck_assert_uint_eq(g_text->open_most, REPLAY_SLICES_MAX);
 }
-END_TEST
 
 /* --- contexts ------------------------------------------------------------ */
 
-START_TEST(lazy_contexts_each_have_pending_begins)
+TEST(lazy_contexts_each_have_pending_begins)
 {
 	/* 2 runs in a context that 1 switches to and that switches back. */
 	ck_assert_str_eq(RUN(rec_flow(FLOW_CONTEXT_MAKE, 0x1000, 0x900, 0),
@@ -319,11 +305,10 @@ START_TEST(lazy_contexts_each_have_pending_begins)
 			     E(2, 0x800, 104)),
 			 "@1(1 @102) 1:@4(2 1:@104)");
 }
-END_TEST
 
 /* --- the index ----------------------------------------------------------- */
 
-START_TEST(index_knows_a_noted_slice_from_another_of_the_same_moment)
+TEST(index_knows_a_noted_slice_from_another_of_the_same_moment)
 {
 	/* Each visit ends a block, which index_check.h checks. */
 	replay_set_min_duration(&g_text->replay, 0);
@@ -333,7 +318,6 @@ START_TEST(index_knows_a_noted_slice_from_another_of_the_same_moment)
 	ck_assert_str_eq(VISIT(B(3, 0x700, 6)),
 			 "@0(1 @5<note @5(3 @5) @5) @5(2 @6(3");
 }
-END_TEST
 
 /* --- random records ------------------------------------------------------ */
 
@@ -595,7 +579,7 @@ static void try_seed(unsigned long seed)
 	replay_text_free(lazy);
 }
 
-START_TEST(lazy_trace_of_any_records_is_the_whole_one_without_short_calls)
+TEST(lazy_trace_of_any_records_is_the_whole_one_without_short_calls)
 {
 	const char *seed = getenv("SEED"), *seeds = getenv("SEEDS");
 	unsigned long count = seeds ? strtoul(seeds, NULL, 0) : 120;
@@ -605,42 +589,4 @@ START_TEST(lazy_trace_of_any_records_is_the_whole_one_without_short_calls)
 	else
 		for (unsigned long i = 0; i < count; i++)
 			try_seed(i);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("replay_lazy");
-	TCase *tcase = suite_case(suite, "short calls");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, lazy_short_calls_leave_nothing_but_their_counts);
-	tcase_add_test(tcase, lazy_call_as_long_as_the_minimum_stays);
-	tcase_add_test(tcase,
-		       lazy_long_call_has_the_calls_around_it_outermost_first);
-	tcase_add_test(tcase,
-		       lazy_note_at_a_begin_keeps_the_call_and_those_around_it);
-	tcase_add_test(tcase,
-		       lazy_note_at_an_end_keeps_the_call_and_those_around_it);
-	tcase_add_test(tcase,
-		       lazy_note_of_a_call_that_ends_others_keeps_only_that);
-	tcase_add_test(tcase, lazy_event_keeps_the_calls_around_it);
-	tcase_add_test(tcase, lazy_loss_keeps_the_calls_around_it);
-	tcase_add_test(tcase, lazy_wait_keeps_the_calls_around_it);
-	tcase_add_test(tcase, lazy_repaired_slices_follow_the_same_rule);
-	tcase_add_test(tcase, lazy_end_of_the_thread_ends_what_is_open);
-	tcase_add_test(tcase, lazy_visit_writes_what_is_long_enough_by_then);
-	tcase_add_test(tcase,
-		       lazy_quiet_thread_has_its_long_calls_in_the_trace);
-	tcase_add_test(tcase, lazy_depth_of_open_calls_decides_what_is_folded);
-	tcase_add_test(tcase, lazy_folded_calls_are_not_counted_as_short);
-	tcase_add_test(tcase, lazy_many_pending_begins_fit_into_small_memory);
-	tcase_add_test(tcase, lazy_contexts_each_have_pending_begins);
-	tcase_add_test(
-		tcase,
-		index_knows_a_noted_slice_from_another_of_the_same_moment);
-	tcase_add_test(
-		tcase,
-		lazy_trace_of_any_records_is_the_whole_one_without_short_calls);
-	return suite_run(suite);
 }

@@ -54,7 +54,9 @@ static void take(const struct record *records, size_t count)
 
 /* --- frames of a function that goes off ---------------------------------- */
 
-START_TEST(off_frame_is_over_when_its_caller_ends)
+FIXTURE(setup, teardown);
+
+TEST(off_frame_is_over_when_its_caller_ends)
 {
 	g_text->times = true;
 	OFF(2, 3);
@@ -64,9 +66,8 @@ START_TEST(off_frame_is_over_when_its_caller_ends)
 	ck_assert_uint_eq(COUNTS->off_slices, 1);
 	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
 }
-END_TEST
 
-START_TEST(off_frame_is_over_when_something_begins_beside_it)
+TEST(off_frame_is_over_when_something_begins_beside_it)
 {
 	OFF(2, 3);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 4),
@@ -75,9 +76,8 @@ START_TEST(off_frame_is_over_when_something_begins_beside_it)
 			 "(1 (2 (3 ) off) (4 ) (5 ) )");
 	ck_assert_uint_eq(COUNTS->off_slices, 1);
 }
-END_TEST
 
-START_TEST(off_frames_end_one_after_another)
+TEST(off_frames_end_one_after_another)
 {
 	OFF(2, 3);
 	OFF(3, 3);
@@ -87,9 +87,8 @@ START_TEST(off_frames_end_one_after_another)
 			 "(1 (2 (3 off) (4 ) off) (5 ) )");
 	ck_assert_uint_eq(COUNTS->off_slices, 2);
 }
-END_TEST
 
-START_TEST(off_frame_may_have_its_end_all_the_same)
+TEST(off_frame_may_have_its_end_all_the_same)
 {
 	/* The thread was in the hook when the site was written. */
 	g_text->times = true;
@@ -99,17 +98,15 @@ START_TEST(off_frame_may_have_its_end_all_the_same)
 			 "@0(1 @1(2 @4) @6)");
 	ck_assert_uint_eq(COUNTS->off_slices, 0);
 }
-END_TEST
 
-START_TEST(off_frame_at_the_end_of_the_thread_has_its_mark)
+TEST(off_frame_at_the_end_of_the_thread_has_its_mark)
 {
 	OFF(2, 3);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 4)),
 			 "(1 (2 (3 ) off) )");
 }
-END_TEST
 
-START_TEST(off_frame_stays_without_end_when_its_function_comes_back)
+TEST(off_frame_stays_without_end_when_its_function_comes_back)
 {
 	OFF(2, 3);
 	ON(2, 5);
@@ -120,9 +117,8 @@ START_TEST(off_frame_stays_without_end_when_its_function_comes_back)
 	ck_assert_uint_eq(COUNTS->off_slices, 1);
 	ck_assert_uint_eq(COUNTS->late_begins, 0);
 }
-END_TEST
 
-START_TEST(off_frame_calls_its_function_again_when_that_is_back)
+TEST(off_frame_calls_its_function_again_when_that_is_back)
 {
 	OFF(2, 3);
 	ON(2, 5);
@@ -131,9 +127,8 @@ START_TEST(off_frame_calls_its_function_again_when_that_is_back)
 			     E(1, 0x900, 10)),
 			 "(1 (2 (2 ) (3 ) off) )");
 }
-END_TEST
 
-START_TEST(off_frames_of_others_keep_their_ends)
+TEST(off_frames_of_others_keep_their_ends)
 {
 	/* 3 is deep below a frame that is off and must stay intact. */
 	g_text->times = true;
@@ -143,9 +138,8 @@ START_TEST(off_frames_of_others_keep_their_ends)
 			     B(6, 0x700, 7), E(6, 0x700, 8), E(1, 0x900, 9)),
 			 "@0(1 @1(2 @3(3 @4(4 @5) @6) @7(6 @8) @9off) @9)");
 }
-END_TEST
 
-START_TEST(off_frames_that_are_withheld_end_too)
+TEST(off_frames_that_are_withheld_end_too)
 {
 	/* A filter excludes 2. */
 	g_text->excluded = 2;
@@ -157,11 +151,10 @@ START_TEST(off_frames_that_are_withheld_end_too)
 	ck_assert_uint_eq(COUNTS->off_slices, 0);
 	ck_assert_uint_eq(COUNTS->filtered_spans, 1);
 }
-END_TEST
 
 /* --- unexpected records -------------------------------------------------- */
 
-START_TEST(off_begin_is_late_and_withheld)
+TEST(off_begin_is_late_and_withheld)
 {
 	OFF(2, 3);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 1), E(2, 0x800, 2),
@@ -172,9 +165,8 @@ START_TEST(off_begin_is_late_and_withheld)
 	ck_assert_uint_eq(COUNTS->spans, 4);
 	ck_assert_uint_eq(COUNTS->off_slices, 0);
 }
-END_TEST
 
-START_TEST(off_begin_that_is_late_may_have_its_end)
+TEST(off_begin_that_is_late_may_have_its_end)
 {
 	OFF(2, 3);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), B(2, 0x800, 4), E(2, 0x800, 5),
@@ -184,9 +176,8 @@ START_TEST(off_begin_that_is_late_may_have_its_end)
 	ck_assert_uint_eq(COUNTS->off_ends, 0);
 	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
 }
-END_TEST
 
-START_TEST(off_begins_are_taken_again_when_on)
+TEST(off_begins_are_taken_again_when_on)
 {
 	OFF(2, 3);
 	ON(2, 5);
@@ -199,9 +190,8 @@ START_TEST(off_begins_are_taken_again_when_on)
 			 "(1 (2 ) (2 ) (2 ) )");
 	ck_assert_uint_eq(COUNTS->late_begins, 2);
 }
-END_TEST
 
-START_TEST(off_end_without_frame_is_counted)
+TEST(off_end_without_frame_is_counted)
 {
 	OFF(2, 3);
 	CONNECT(3, false);
@@ -211,9 +201,8 @@ START_TEST(off_end_without_frame_is_counted)
 	ck_assert_uint_eq(COUNTS->off_ends, 2);
 	ck_assert_uint_eq(COUNTS->orphan_ends, 1);
 }
-END_TEST
 
-START_TEST(off_end_of_a_counted_call_ends_no_outer_one)
+TEST(off_end_of_a_counted_call_ends_no_outer_one)
 {
 	/* The inner 1 is only counted, yet its end came. */
 	CONNECT(1, false);
@@ -225,9 +214,8 @@ START_TEST(off_end_of_a_counted_call_ends_no_outer_one)
 	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
 	ck_assert_uint_eq(COUNTS->repaired_slices, 0);
 }
-END_TEST
 
-START_TEST(off_end_of_a_counted_recursion_ends_no_outer_call)
+TEST(off_end_of_a_counted_recursion_ends_no_outer_call)
 {
 	CONNECT(1, false);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0), E(1, 0x900, 1), B(1, 0x900, 2),
@@ -236,9 +224,8 @@ START_TEST(off_end_of_a_counted_recursion_ends_no_outer_call)
 			 "(1 ) (1 (3 ) )");
 	ck_assert_uint_eq(COUNTS->off_ends, 1);
 }
-END_TEST
 
-START_TEST(off_end_that_was_withheld_is_supplied)
+TEST(off_end_that_was_withheld_is_supplied)
 {
 	/* 2 is counted, and an exception lost its bit. */
 	CONNECT(2, false);
@@ -246,11 +233,10 @@ START_TEST(off_end_that_was_withheld_is_supplied)
 			     B(1, 0x900, 3), E(1, 0x900, 4)),
 			 "(1 (2 ?) ) (1 )");
 }
-END_TEST
 
 /* --- the log and time ---------------------------------------------------- */
 
-START_TEST(off_change_may_be_told_between_records)
+TEST(off_change_may_be_told_between_records)
 {
 	/* At any time before the first later record. */
 	for (int when = 0; when < 3; when++) {
@@ -271,9 +257,8 @@ START_TEST(off_change_may_be_told_between_records)
 		ck_assert_uint_eq(COUNTS->late_begins, 1);
 	}
 }
-END_TEST
 
-START_TEST(off_change_told_too_late_keeps_what_is_written)
+TEST(off_change_told_too_late_keeps_what_is_written)
 {
 	TAKE(B(1, 0x900, 0), B(2, 0x800, 4), E(2, 0x800, 5), B(2, 0x800, 6));
 	OFF(2, 3);
@@ -282,9 +267,8 @@ START_TEST(off_change_told_too_late_keeps_what_is_written)
 	ck_assert_uint_eq(COUNTS->spans, 4);
 	ck_assert_uint_eq(COUNTS->late_begins, 0);
 }
-END_TEST
 
-START_TEST(off_changes_that_were_forgotten_are_asked_for)
+TEST(off_changes_that_were_forgotten_are_asked_for)
 {
 	TAKE(B(1, 0x900, 0), B(2, 0x800, 1), B(3, 0x700, 2), E(3, 0x700, 2));
 	OFF(2, 3);
@@ -300,9 +284,8 @@ START_TEST(off_changes_that_were_forgotten_are_asked_for)
 			 "(1 (2 (3 ) (3 ) off) (4 ) )");
 	ck_assert_uint_eq(COUNTS->late_begins, 1);
 }
-END_TEST
 
-START_TEST(off_changes_may_be_forgotten_within_a_run)
+TEST(off_changes_may_be_forgotten_within_a_run)
 {
 	const struct record begin = B(3, 0x700, 9);
 
@@ -318,9 +301,8 @@ START_TEST(off_changes_may_be_forgotten_within_a_run)
 	ck_assert_str_eq(RUN(E(3, 0x700, 9), E(1, 0x900, 9)),
 			 "(1 (2 (3 ) off) )");
 }
-END_TEST
 
-START_TEST(off_is_known_to_a_new_thread)
+TEST(off_is_known_to_a_new_thread)
 {
 	OFF(2, 0);
 	ck_assert_str_eq(RUN(B(1, 0x900, 1), B(2, 0x800, 2), E(2, 0x800, 3),
@@ -328,9 +310,8 @@ START_TEST(off_is_known_to_a_new_thread)
 			 "(1 )");
 	ck_assert_uint_eq(COUNTS->late_begins, 1);
 }
-END_TEST
 
-START_TEST(off_is_known_to_a_new_context)
+TEST(off_is_known_to_a_new_context)
 {
 	OFF(2, 1);
 	ck_assert_str_eq(
@@ -342,9 +323,8 @@ START_TEST(off_is_known_to_a_new_context)
 		"(1 1:(3 1:) )");
 	ck_assert_uint_eq(fibers_counts(&g_text->fibers).late_begins, 1);
 }
-END_TEST
 
-START_TEST(off_module_unloaded_is_another_function)
+TEST(off_module_unloaded_is_another_function)
 {
 	OFF(2, 1);
 	function_log_unload(g_text->log, 2, 3, REPLAY_START_NS + 3);
@@ -355,9 +335,8 @@ START_TEST(off_module_unloaded_is_another_function)
 	ck_assert_uint_eq(COUNTS->late_begins, 1);
 	ck_assert_uint_eq(COUNTS->orphan_ends, 1);
 }
-END_TEST
 
-START_TEST(off_with_limit_nests)
+TEST(off_with_limit_nests)
 {
 	replay_limit(&g_text->replay, 2);
 	OFF(3, 3);
@@ -367,9 +346,8 @@ START_TEST(off_with_limit_nests)
 			 "(1 (2 ) (2 ) )");
 	ck_assert_uint_eq(COUNTS->spans, 3);
 }
-END_TEST
 
-START_TEST(off_in_a_pause_is_a_phantom)
+TEST(off_in_a_pause_is_a_phantom)
 {
 	pause_begin(&g_text->pauses, REPLAY_START_NS + 2);
 	pause_end(&g_text->pauses, REPLAY_START_NS + 5);
@@ -378,9 +356,8 @@ START_TEST(off_in_a_pause_is_a_phantom)
 			     E(3, 0x800, 7), E(1, 0x900, 9)),
 			 "(1 *recording paused: 1 spans not recorded (3 ) )");
 }
-END_TEST
 
-START_TEST(off_stack_of_linked_context_is_taken_for_empty)
+TEST(off_stack_of_linked_context_is_taken_for_empty)
 {
 	OFF(3, 6);
 	ck_assert_str_eq(RUN(B(1, 0x900, 0),
@@ -392,9 +369,8 @@ START_TEST(off_stack_of_linked_context_is_taken_for_empty)
 			 "(1 1:(3 ) 1:off)");
 	ck_assert_uint_eq(fibers_counts(&g_text->fibers).orphan_ends, 0);
 }
-END_TEST
 
-START_TEST(calls_before_a_function_was_connected_are_known)
+TEST(calls_before_a_function_was_connected_are_known)
 {
 	TAKE(B(1, 0x900, 0), B(2, 0x800, 1), E(2, 0x800, 2), B(2, 0x800, 3));
 	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
@@ -406,7 +382,6 @@ START_TEST(calls_before_a_function_was_connected_are_known)
 		ck_assert_uint_eq(function->calls_before,
 				  function->address == 2 ? 2 : 0);
 }
-END_TEST
 
 /* --- entry builds --------------------------------------------------------- */
 
@@ -418,7 +393,9 @@ static void entry_setup(void)
 		CONNECT(function, true);
 }
 
-START_TEST(entry_catch_ends_what_lies_deeper)
+FIXTURE(entry_setup, teardown);
+
+TEST(entry_catch_ends_what_lies_deeper)
 {
 	/* 11 at 0x900 has its body down to 0x880 and calls 12, which calls 13.
 	 * 13 throws; the landing pad is in 11. */
@@ -427,18 +404,16 @@ START_TEST(entry_catch_ends_what_lies_deeper)
 			     B(14, 0x870, 4), E(14, 0x870, 5), E(11, 0x900, 6)),
 			 "(11 (12 (13 exception) exception) (14 ) )");
 }
-END_TEST
 
-START_TEST(entry_catch_in_the_innermost_function_ends_nothing)
+TEST(entry_catch_in_the_innermost_function_ends_nothing)
 {
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1),
 			     rec_flow(FLOW_CATCH, 0x100, 0x820, 3),
 			     E(12, 0x870, 5), E(11, 0x900, 6)),
 			 "(11 (12 ) )");
 }
-END_TEST
 
-START_TEST(entry_catch_in_a_function_without_span_ends_what_lies_deeper)
+TEST(entry_catch_in_a_function_without_span_ends_what_lies_deeper)
 {
 	/* 11 calls a counted function with its body at 0x840. That calls 12 at
 	 * 0x830, which throws. */
@@ -447,9 +422,8 @@ START_TEST(entry_catch_in_a_function_without_span_ends_what_lies_deeper)
 			     B(14, 0x830, 4), E(14, 0x830, 5), E(11, 0x900, 6)),
 			 "(11 (12 exception) (14 ) )");
 }
-END_TEST
 
-START_TEST(entry_catch_far_up_the_stack_is_told_by_its_bytes)
+TEST(entry_catch_far_up_the_stack_is_told_by_its_bytes)
 {
 	/* 12 has a frame of 72 KiB, so 13 seems to lie above 12. */
 	ck_assert_str_eq(RUN(B(11, 0x8900, 0), B(12, 0x8800, 1),
@@ -458,27 +432,24 @@ START_TEST(entry_catch_far_up_the_stack_is_told_by_its_bytes)
 			     E(11, 0x8900, 6)),
 			 "(11 (12 (13 (14 exception) exception) exception) )");
 }
-END_TEST
 
-START_TEST(entry_catch_without_distance_is_found_by_containment)
+TEST(entry_catch_without_distance_is_found_by_containment)
 {
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x800, 2),
 			     rec_flow(FLOW_CATCH, 0, 0x870, 3),
 			     E(11, 0x900, 6)),
 			 "(11 (12 (13 exception) exception) )");
 }
-END_TEST
 
-START_TEST(entry_copied_jump_buffer_is_found_by_containment)
+TEST(entry_copied_jump_buffer_is_found_by_containment)
 {
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x800, 2),
 			     rec_flow(FLOW_LONGJMP, 0x5000, 0x870, 3),
 			     E(11, 0x900, 6)),
 			 "(11 (12 (13 ?) ?) )");
 }
-END_TEST
 
-START_TEST(entry_longjmp_goes_to_its_point)
+TEST(entry_longjmp_goes_to_its_point)
 {
 	ck_assert_str_eq(
 		RUN(B(11, 0x900, 0), rec_flow(FLOW_SETJMP, 0x5000, 0x870, 1),
@@ -486,9 +457,8 @@ START_TEST(entry_longjmp_goes_to_its_point)
 		    rec_flow(FLOW_LONGJMP, 0x5000, 0x870, 3), E(11, 0x900, 6)),
 		"(11 (12 (13 longjmp) longjmp) )");
 }
-END_TEST
 
-START_TEST(entry_and_calls_frames_mix)
+TEST(entry_and_calls_frames_mix)
 {
 	/* 1 and 2 are of a calls build. 2 catches what 12 throws; then 11. */
 	ck_assert_str_eq(
@@ -500,27 +470,24 @@ START_TEST(entry_and_calls_frames_mix)
 		"(1 (11 (2 (12 exception) (13 (3 exception) exception) "
 		"exception) ) )");
 }
-END_TEST
 
-START_TEST(entry_begin_in_the_place_of_a_frame_ends_it)
+TEST(entry_begin_in_the_place_of_a_frame_ends_it)
 {
 	/* No record shows that 12 and 13 ended; then 11 calls 14. */
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x800, 2),
 			     B(14, 0x870, 3), E(14, 0x870, 4), E(11, 0x900, 6)),
 			 "(11 (12 (13 ?) ?) (14 ) )");
 }
-END_TEST
 
-START_TEST(entry_begin_after_a_large_frame_ends_nothing)
+TEST(entry_begin_after_a_large_frame_ends_nothing)
 {
 	ck_assert_str_eq(RUN(B(11, 0x8900, 0), B(12, 0x8800, 1),
 			     B(13, 0xa810, 2), E(13, 0xa810, 3),
 			     E(12, 0x8800, 4), E(11, 0x8900, 6)),
 			 "(11 (12 (13 ) ) )");
 }
-END_TEST
 
-START_TEST(entry_call_at_once_may_have_the_same_hint)
+TEST(entry_call_at_once_may_have_the_same_hint)
 {
 	/* `f: call leaf`: the hints are only 8 bytes apart. */
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), B(13, 0x870, 2),
@@ -528,17 +495,15 @@ START_TEST(entry_call_at_once_may_have_the_same_hint)
 			     E(12, 0x870, 6), E(11, 0x900, 7)),
 			 "(11 (12 (13 ) (14 ) ) )");
 }
-END_TEST
 
-START_TEST(entry_tail_call_begins_where_its_caller_began)
+TEST(entry_tail_call_begins_where_its_caller_began)
 {
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), E(12, 0x870, 2),
 			     B(13, 0x870, 3), E(13, 0x870, 4), E(11, 0x900, 5)),
 			 "(11 (12 ) (13 ) )");
 }
-END_TEST
 
-START_TEST(entry_end_with_another_hint_is_of_another_call)
+TEST(entry_end_with_another_hint_is_of_another_call)
 {
 	/* 11 calls 12 calls 11, which is only counted. */
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(12, 0x870, 1), E(11, 0x800, 2),
@@ -548,75 +513,11 @@ START_TEST(entry_end_with_another_hint_is_of_another_call)
 	ck_assert_uint_eq(COUNTS->off_ends, 2);
 	ck_assert_uint_eq(COUNTS->orphan_ends, 0);
 }
-END_TEST
 
-START_TEST(entry_recursion_ends_by_exact_hint)
+TEST(entry_recursion_ends_by_exact_hint)
 {
 	/* The innermost end was withheld. */
 	ck_assert_str_eq(RUN(B(11, 0x900, 0), B(11, 0x800, 1), B(11, 0x700, 2),
 			     E(11, 0x800, 3), E(11, 0x900, 4)),
 			 "(11 (11 (11 ?) ) )");
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("replay_off");
-	TCase *tcase = suite_case(suite, "off");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, off_frame_is_over_when_its_caller_ends);
-	tcase_add_test(tcase,
-		       off_frame_is_over_when_something_begins_beside_it);
-	tcase_add_test(tcase, off_frames_end_one_after_another);
-	tcase_add_test(tcase, off_frame_may_have_its_end_all_the_same);
-	tcase_add_test(tcase, off_frame_at_the_end_of_the_thread_has_its_mark);
-	tcase_add_test(
-		tcase,
-		off_frame_stays_without_end_when_its_function_comes_back);
-	tcase_add_test(tcase,
-		       off_frame_calls_its_function_again_when_that_is_back);
-	tcase_add_test(tcase, off_frames_of_others_keep_their_ends);
-	tcase_add_test(tcase, off_frames_that_are_withheld_end_too);
-	tcase_add_test(tcase, off_begin_is_late_and_withheld);
-	tcase_add_test(tcase, off_begin_that_is_late_may_have_its_end);
-	tcase_add_test(tcase, off_begins_are_taken_again_when_on);
-	tcase_add_test(tcase, off_end_without_frame_is_counted);
-	tcase_add_test(tcase, off_end_of_a_counted_call_ends_no_outer_one);
-	tcase_add_test(tcase,
-		       off_end_of_a_counted_recursion_ends_no_outer_call);
-	tcase_add_test(tcase, off_end_that_was_withheld_is_supplied);
-	tcase_add_test(tcase, off_change_may_be_told_between_records);
-	tcase_add_test(tcase, off_change_told_too_late_keeps_what_is_written);
-	tcase_add_test(tcase, off_changes_that_were_forgotten_are_asked_for);
-	tcase_add_test(tcase, off_changes_may_be_forgotten_within_a_run);
-	tcase_add_test(tcase, off_is_known_to_a_new_thread);
-	tcase_add_test(tcase, off_is_known_to_a_new_context);
-	tcase_add_test(tcase, off_module_unloaded_is_another_function);
-	tcase_add_test(tcase, off_with_limit_nests);
-	tcase_add_test(tcase, off_in_a_pause_is_a_phantom);
-	tcase_add_test(tcase, off_stack_of_linked_context_is_taken_for_empty);
-	tcase_add_test(tcase, calls_before_a_function_was_connected_are_known);
-	tcase = suite_case(suite, "entry");
-	tcase_add_checked_fixture(tcase, entry_setup, teardown);
-	tcase_add_test(tcase, entry_catch_ends_what_lies_deeper);
-	tcase_add_test(tcase,
-		       entry_catch_in_the_innermost_function_ends_nothing);
-	tcase_add_test(
-		tcase,
-		entry_catch_in_a_function_without_span_ends_what_lies_deeper);
-	tcase_add_test(tcase,
-		       entry_catch_far_up_the_stack_is_told_by_its_bytes);
-	tcase_add_test(tcase,
-		       entry_catch_without_distance_is_found_by_containment);
-	tcase_add_test(tcase, entry_copied_jump_buffer_is_found_by_containment);
-	tcase_add_test(tcase, entry_longjmp_goes_to_its_point);
-	tcase_add_test(tcase, entry_and_calls_frames_mix);
-	tcase_add_test(tcase, entry_begin_in_the_place_of_a_frame_ends_it);
-	tcase_add_test(tcase, entry_begin_after_a_large_frame_ends_nothing);
-	tcase_add_test(tcase, entry_call_at_once_may_have_the_same_hint);
-	tcase_add_test(tcase, entry_tail_call_begins_where_its_caller_began);
-	tcase_add_test(tcase, entry_end_with_another_hint_is_of_another_call);
-	tcase_add_test(tcase, entry_recursion_ends_by_exact_hint);
-	return suite_run(suite);
 }

@@ -902,7 +902,7 @@ static void try_seed(unsigned long seed)
 	replay_text_free(text);
 }
 
-START_TEST(replay_states_of_random_programs)
+TEST(replay_states_of_random_programs)
 {
 	const char *seed = getenv("SEED"), *seeds = getenv("SEEDS");
 	unsigned long count = seeds ? strtoul(seeds, NULL, 0) : 250;
@@ -914,14 +914,4 @@ START_TEST(replay_states_of_random_programs)
 	printf("%llu of %llu are not exact\n", (unsigned long long)g_inexact,
 	       (unsigned long long)g_clean);
 	ck_assert_uint_le(g_inexact, g_clean / 50);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("replay_states");
-	TCase *tcase = suite_case(suite, "states");
-
-	tcase_add_test(tcase, replay_states_of_random_programs);
-	return suite_run(suite);
 }

@@ -18,33 +18,30 @@
 				 sizeof(calls));                             \
 	} while (0)
 
-START_TEST(scale_calls_keeps_proportions)
+TEST(scale_calls_keeps_proportions)
 {
 	uint64_t calls[] = { 1, 2, 7 };
 
 	SCALE(1000, 0, 100, 200, 700);
 }
-END_TEST
 
-START_TEST(scale_calls_rounds_by_the_largest_remainder)
+TEST(scale_calls_rounds_by_the_largest_remainder)
 {
 	/* 3.67, 3.67, 3.67 and 0: the first two are rounded up. */
 	uint64_t calls[] = { 1, 1, 1, 0 };
 
 	SCALE(11, 0, 4, 4, 3, 0);
 }
-END_TEST
 
-START_TEST(scale_calls_gives_the_rest_to_the_largest)
+TEST(scale_calls_gives_the_rest_to_the_largest)
 {
 	/* 1.375, 2.75, 6.875 */
 	uint64_t calls[] = { 1, 2, 5 };
 
 	SCALE(11, 0, 1, 3, 7);
 }
-END_TEST
 
-START_TEST(scale_calls_not_recorded_have_unknown_callers)
+TEST(scale_calls_not_recorded_have_unknown_callers)
 {
 	uint64_t calls[] = { 0, 0 };
 
@@ -52,9 +49,8 @@ START_TEST(scale_calls_not_recorded_have_unknown_callers)
 	ck_assert_int_eq(scale_calls(NULL, 0, 7, calls), 0);
 	ck_assert_uint_eq(calls[0], 7);
 }
-END_TEST
 
-START_TEST(scale_calls_never_takes_recorded_ones_away)
+TEST(scale_calls_never_takes_recorded_ones_away)
 {
 	uint64_t calls[] = { 3, 4 };
 
@@ -62,17 +58,15 @@ START_TEST(scale_calls_never_takes_recorded_ones_away)
 	SCALE(6, 0, 3, 4);
 	SCALE(0, 0, 3, 4);
 }
-END_TEST
 
-START_TEST(scale_calls_large_numbers_do_not_overflow)
+TEST(scale_calls_large_numbers_do_not_overflow)
 {
 	uint64_t calls[] = { 1ULL << 61, 1ULL << 61 };
 
 	SCALE(UINT64_MAX, 0, 1ULL << 63, (1ULL << 63) - 1);
 }
-END_TEST
 
-START_TEST(scale_calls_random_ones_add_up)
+TEST(scale_calls_random_ones_add_up)
 {
 	for (unsigned int seed = 0; seed < 2000; seed++) {
 		uint64_t calls[50], before[50], sum = 0, unknown, got = 0;
@@ -97,20 +91,4 @@ START_TEST(scale_calls_random_ones_add_up)
 		}
 		ck_assert_uint_eq(got + unknown, exact);
 	}
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("scale_calls");
-	TCase *tcase = suite_case(suite, "scale_calls");
-
-	tcase_add_test(tcase, scale_calls_keeps_proportions);
-	tcase_add_test(tcase, scale_calls_rounds_by_the_largest_remainder);
-	tcase_add_test(tcase, scale_calls_gives_the_rest_to_the_largest);
-	tcase_add_test(tcase, scale_calls_not_recorded_have_unknown_callers);
-	tcase_add_test(tcase, scale_calls_never_takes_recorded_ones_away);
-	tcase_add_test(tcase, scale_calls_large_numbers_do_not_overflow);
-	tcase_add_test(tcase, scale_calls_random_ones_add_up);
-	return suite_run(suite);
 }

@@ -21,7 +21,9 @@ static struct sched_step apply(enum kernel_event_kind kind, uint64_t ns,
 	return sched_track_apply(&g_track, &event);
 }
 
-START_TEST(new_thread_is_runnable_until_it_runs)
+FIXTURE(setup, NULL);
+
+TEST(new_thread_is_runnable_until_it_runs)
 {
 	struct sched_step step;
 
@@ -34,9 +36,8 @@ START_TEST(new_thread_is_runnable_until_it_runs)
 	ck_assert_uint_eq(g_track.sums.preemptions, 0);
 	ck_assert_uint_eq(g_track.sums.preempted_ns, 30);
 }
-END_TEST
 
-START_TEST(stretches_are_added_up_by_state)
+TEST(stretches_are_added_up_by_state)
 {
 	apply(KERNEL_START, 0, 0);
 	apply(KERNEL_IN, 10, 0);
@@ -52,9 +53,8 @@ START_TEST(stretches_are_added_up_by_state)
 	ck_assert_uint_eq(g_track.sums.migrations, 1);
 	ck_assert_uint_eq(g_track.sums.unknown_ns, 0);
 }
-END_TEST
 
-START_TEST(events_that_cannot_follow_each_other_leave_an_unknown_time)
+TEST(events_that_cannot_follow_each_other_leave_an_unknown_time)
 {
 	apply(KERNEL_IN, 10, 0);
 	ck_assert_int_eq(apply(KERNEL_IN, 30, 0).state, SCHED_UNKNOWN);
@@ -64,9 +64,8 @@ START_TEST(events_that_cannot_follow_each_other_leave_an_unknown_time)
 	ck_assert_uint_eq(g_track.sums.on_ns, 10);
 	ck_assert_uint_eq(g_track.sums.waits, 0);
 }
-END_TEST
 
-START_TEST(lost_records_are_unknown_until_the_next)
+TEST(lost_records_are_unknown_until_the_next)
 {
 	apply(KERNEL_IN, 10, 0);
 	apply(KERNEL_UNKNOWN, 30, 0);
@@ -76,9 +75,8 @@ START_TEST(lost_records_are_unknown_until_the_next)
 	apply(KERNEL_IN, 140, 0);
 	ck_assert_uint_eq(g_track.sums.blocked_ns, 40);
 }
-END_TEST
 
-START_TEST(look_divides_a_stretch)
+TEST(look_divides_a_stretch)
 {
 	struct sched_step step;
 
@@ -92,9 +90,8 @@ START_TEST(look_divides_a_stretch)
 	ck_assert(step.whole);
 	ck_assert_uint_eq(g_track.sums.waits, 1);
 }
-END_TEST
 
-START_TEST(time_that_goes_back_counts_as_none)
+TEST(time_that_goes_back_counts_as_none)
 {
 	apply(KERNEL_IN, 100, 0);
 	apply(KERNEL_BLOCKED, 50, 0);
@@ -102,32 +99,12 @@ START_TEST(time_that_goes_back_counts_as_none)
 	apply(KERNEL_IN, 120, 0);
 	ck_assert_uint_eq(g_track.sums.blocked_ns, 20);
 }
-END_TEST
 
-START_TEST(thread_that_has_ended_has_no_more_time)
+TEST(thread_that_has_ended_has_no_more_time)
 {
 	apply(KERNEL_IN, 10, 0);
 	apply(KERNEL_EXIT, 30, 0);
 	ck_assert_uint_eq(g_track.sums.on_ns, 20);
 	ck_assert_uint_eq(sched_track_look(&g_track, 90).ns, 0);
 	ck_assert_uint_eq(g_track.sums.on_ns, 20);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("sched_track");
-	TCase *states = suite_case(suite, "states");
-
-	tcase_add_checked_fixture(states, setup, NULL);
-	tcase_add_test(states, new_thread_is_runnable_until_it_runs);
-	tcase_add_test(states, stretches_are_added_up_by_state);
-	tcase_add_test(
-		states,
-		events_that_cannot_follow_each_other_leave_an_unknown_time);
-	tcase_add_test(states, lost_records_are_unknown_until_the_next);
-	tcase_add_test(states, look_divides_a_stretch);
-	tcase_add_test(states, time_that_goes_back_counts_as_none);
-	tcase_add_test(states, thread_that_has_ended_has_no_more_time);
-	return suite_run(suite);
 }

@@ -292,7 +292,9 @@ static uint64_t unsampled_ns(const char *command)
 
 /* --- times --------------------------------------------------------------- */
 
-START_TEST(time_of_a_thread_is_the_sum_of_its_counts)
+FIXTURE(set_up, tear_down);
+
+TEST(time_of_a_thread_is_the_sum_of_its_counts)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 3);
@@ -307,9 +309,8 @@ START_TEST(time_of_a_thread_is_the_sum_of_its_counts)
 	ck_assert_int_eq(ns_of(NULL), 61 * MS);
 	ck_assert_uint_eq(g.account.rows, 0);
 }
-END_TEST
 
-START_TEST(records_of_a_thread_may_come_in_any_order)
+TEST(records_of_a_thread_may_come_in_any_order)
 {
 	/* from the buffers of two CPUs, which are read one by one */
 	count(PID, WORKER, 20 * MS);
@@ -324,9 +325,8 @@ START_TEST(records_of_a_thread_may_come_in_any_order)
 	ck_assert_int_eq(sum(NULL, NULL, 0), 2);
 	ck_assert_int_eq(ns_of("program"), 25 * MS);
 }
-END_TEST
 
-START_TEST(thread_is_kept_for_some_passes_after_its_end)
+TEST(thread_is_kept_for_some_passes_after_its_end)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 1);
@@ -343,9 +343,8 @@ START_TEST(thread_is_kept_for_some_passes_after_its_end)
 	finish(9 * MS);
 	ck_assert_int_eq(ns_of("worker"), 9 * MS);
 }
-END_TEST
 
-START_TEST(id_that_is_used_again_is_another_thread)
+TEST(id_that_is_used_again_is_another_thread)
 {
 	begin(WORKER, "first");
 	sample(PID, WORKER, 2);
@@ -361,9 +360,8 @@ START_TEST(id_that_is_used_again_is_another_thread)
 	ck_assert_int_eq(sum("first", NULL, 0), 2);
 	ck_assert_int_eq(sum("second", NULL, 0), 1);
 }
-END_TEST
 
-START_TEST(thread_without_a_sample_was_short_or_displaced)
+TEST(thread_without_a_sample_was_short_or_displaced)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 2);
@@ -379,7 +377,6 @@ START_TEST(thread_without_a_sample_was_short_or_displaced)
 	ck_assert_int_eq(ns_of("worker"), 35 * MS);
 	ck_assert_int_eq(ns_of(NULL), 39 * MS);
 }
-END_TEST
 
 static bool shoot(pid_t pid, pid_t tid)
 {
@@ -391,7 +388,7 @@ static bool shoot(pid_t pid, pid_t tid)
 }
 
 /* The short thread needs samples; the long one has some. */
-START_TEST(shots_are_for_threads_without_samples)
+TEST(shots_are_for_threads_without_samples)
 {
 	begin(WORKER, "short");
 	end_with(PID, WORKER, 4 * MS);
@@ -411,10 +408,9 @@ START_TEST(shots_are_for_threads_without_samples)
 	ck_assert_int_eq(ns_of("next"), 8 * MS);
 	ck_assert_int_eq(ns_of("long"), 25 * MS);
 }
-END_TEST
 
 /* Swaps moved its samples to threads that then ended. */
-START_TEST(shots_are_for_a_thread_that_lost_samples)
+TEST(shots_are_for_a_thread_that_lost_samples)
 {
 	begin(WORKER, "long");
 	sample(PID, WORKER, 1);
@@ -434,10 +430,11 @@ START_TEST(shots_are_for_a_thread_that_lost_samples)
 	ck_assert_int_eq(sum("long", NULL, 0), 2);
 	ck_assert_int_eq(ns_of("long"), 50 * MS);
 }
-END_TEST
+
+FIXTURE(set_up_without_kernel, tear_down);
 
 /* Threads without samples took the time, so it is not the kernel's. */
-START_TEST(time_that_swaps_took_is_not_of_the_kernel)
+TEST(time_that_swaps_took_is_not_of_the_kernel)
 {
 	for (int i = 0; i < 5; i++) {
 		begin(OTHER, "short");
@@ -452,9 +449,8 @@ START_TEST(time_that_swaps_took_is_not_of_the_kernel)
 	ck_assert_int_eq(sum(NULL, "[kernel]", 1), 0);
 	ck_assert_int_eq(ns_of("long"), 40 * MS);
 }
-END_TEST
 
-START_TEST(time_that_the_kernel_hides_is_its_own)
+TEST(time_that_the_kernel_hides_is_its_own)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 3);
@@ -465,11 +461,12 @@ START_TEST(time_that_the_kernel_hides_is_its_own)
 	ck_assert_int_eq(sum(NULL, NULL, 0), 5);
 	ck_assert_int_eq(ns_of("worker"), 56 * MS);
 }
-END_TEST
 
 /* --- missing records ----------------------------------------------------- */
 
-START_TEST(thread_that_never_told_gets_what_is_left)
+FIXTURE(set_up, tear_down);
+
+TEST(thread_that_never_told_gets_what_is_left)
 {
 	/* the kernel swapped the events of two consecutive threads */
 	begin(WORKER, "worker");
@@ -488,9 +485,8 @@ START_TEST(thread_that_never_told_gets_what_is_left)
 	ck_assert_int_eq(ns_of("worker"), 17 * MS);
 	ck_assert_int_eq(ns_of("other"), 31 * MS);
 }
-END_TEST
 
-START_TEST(thread_of_which_a_count_was_lost_gets_the_rest)
+TEST(thread_of_which_a_count_was_lost_gets_the_rest)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 2);
@@ -506,9 +502,8 @@ START_TEST(thread_of_which_a_count_was_lost_gets_the_rest)
 	ck_assert_int_eq(ns_of("worker"), 21 * MS);
 	ck_assert_int_eq(ns_of("other"), 31 * MS);
 }
-END_TEST
 
-START_TEST(count_that_comes_late_ends_the_waiting)
+TEST(count_that_comes_late_ends_the_waiting)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 2);
@@ -524,9 +519,8 @@ START_TEST(count_that_comes_late_ends_the_waiting)
 	finish(22 * MS);
 	ck_assert_int_eq(ns_of("worker"), 22 * MS);
 }
-END_TEST
 
-START_TEST(threads_that_never_told_share_by_their_samples)
+TEST(threads_that_never_told_share_by_their_samples)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 6);
@@ -539,11 +533,10 @@ START_TEST(threads_that_never_told_share_by_their_samples)
 	ck_assert_int_ge(ns_of("worker"), 30 * MS - 1000);
 	ck_assert_int_le(ns_of("worker"), 30 * MS + 1000);
 }
-END_TEST
 
 /* A busy machine loses records of switches; a single-threaded program had up to
  * 5 % of its time in [short threads]. */
-START_TEST(time_of_nobody_is_that_of_all_threads)
+TEST(time_of_nobody_is_that_of_all_threads)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 2);
@@ -557,9 +550,8 @@ START_TEST(time_of_nobody_is_that_of_all_threads)
 	ck_assert_int_le(llabs(ns_of("other") - (int64_t)(12 * MS)), 10);
 	ck_assert_int_eq(sum(NULL, "[short threads]", 1), 0);
 }
-END_TEST
 
-START_TEST(time_of_nobody_is_that_of_short_threads_at_last)
+TEST(time_of_nobody_is_that_of_short_threads_at_last)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 2);
@@ -570,9 +562,8 @@ START_TEST(time_of_nobody_is_that_of_short_threads_at_last)
 	ck_assert_int_eq(ns_of("worker"), 20 * MS);
 	ck_assert_int_eq(sum(NULL, "[short threads]", 1), 6 * MS);
 }
-END_TEST
 
-START_TEST(totals_below_the_counts_take_nothing_away)
+TEST(totals_below_the_counts_take_nothing_away)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 2);
@@ -585,11 +576,10 @@ START_TEST(totals_below_the_counts_take_nothing_away)
 	ck_assert_int_eq(ns_of("silent"), PERIOD);
 	ck_assert_int_eq(ns_of(NULL), 30 * MS);
 }
-END_TEST
 
 /* --- processes ----------------------------------------------------------- */
 
-START_TEST(child_has_times_of_its_own)
+TEST(child_has_times_of_its_own)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 2);
@@ -606,9 +596,8 @@ START_TEST(child_has_times_of_its_own)
 	ck_assert_int_eq(ns_of("worker"), 20 * MS);
 	ck_assert_uint_eq(g.account.rows, 0);
 }
-END_TEST
 
-START_TEST(child_without_a_sample_is_in_the_account)
+TEST(child_without_a_sample_is_in_the_account)
 {
 	name(PID, MAIN, "main", false);
 	sample(PID, MAIN, 1);
@@ -622,11 +611,10 @@ START_TEST(child_without_a_sample_is_in_the_account)
 	ck_assert_uint_eq(g.account.count, 1);
 	ck_assert_uint_eq(unsampled_ns("program"), 4 * MS);
 }
-END_TEST
 
 /* A shot hits one of two children by chance and stands for both, but not for a
  * third with more time. */
-START_TEST(child_that_a_shot_hits_stands_for_others)
+TEST(child_that_a_shot_hits_stands_for_others)
 {
 	fork_from(PID, MAIN, CHILD, CHILD);
 	end_with(CHILD, CHILD, 19 * MS);
@@ -647,11 +635,10 @@ START_TEST(child_that_a_shot_hits_stands_for_others)
 	ck_assert_uint_eq(g.account.row[0].count, 1);
 	ck_assert_uint_eq(g.account.row[0].ns, 19 * MS);
 }
-END_TEST
 
 /* The account has one entry for the child and for the program that it became,
  * which must not be missing. */
-START_TEST(shot_stands_for_no_child_that_became_another_program)
+TEST(shot_stands_for_no_child_that_became_another_program)
 {
 	g.threads.begun_ns = 50 * MS;
 	fork_from(PID, MAIN, CHILD, CHILD);
@@ -671,9 +658,8 @@ START_TEST(shot_stands_for_no_child_that_became_another_program)
 	ck_assert_uint_eq(g.account.row[0].count, 1);
 	ck_assert_uint_eq(g.account.row[0].ns, 4 * MS);
 }
-END_TEST
 
-START_TEST(program_after_exec_is_not_ours)
+TEST(program_after_exec_is_not_ours)
 {
 	fork_from(PID, MAIN, CHILD, CHILD);
 	sample(CHILD, CHILD, 2);
@@ -685,9 +671,8 @@ START_TEST(program_after_exec_is_not_ours)
 	ck_assert_int_eq(sum(NULL, NULL, 0), 2);
 	ck_assert_int_eq(ns_of(NULL), 2 * PERIOD);
 }
-END_TEST
 
-START_TEST(end_told_of_another_process_ends_nothing)
+TEST(end_told_of_another_process_ends_nothing)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 1);
@@ -700,9 +685,8 @@ START_TEST(end_told_of_another_process_ends_nothing)
 	finish(10 * MS);
 	ck_assert_int_eq(ns_of("worker"), 10 * MS);
 }
-END_TEST
 
-START_TEST(thousands_of_threads_are_told_apart)
+TEST(thousands_of_threads_are_told_apart)
 {
 	enum { ALL = 5000 };
 
@@ -720,7 +704,6 @@ START_TEST(thousands_of_threads_are_told_apart)
 	ck_assert_int_eq(ns_of("odd"), ALL / 2 * 3 * MS);
 	ck_assert_int_eq(ns_of("even"), ALL / 2 * 12 * MS);
 }
-END_TEST
 
 /* --- ticks --------------------------------------------------------------- */
 
@@ -750,7 +733,9 @@ static void switch_at(pid_t tid, uint64_t ns, bool out, bool preempted)
 	cpu_threads_switch(&g.threads, &record);
 }
 
-START_TEST(ticks_are_the_times_of_samples)
+FIXTURE(set_up_with_switches, tear_down);
+
+TEST(ticks_are_the_times_of_samples)
 {
 	struct kernel_event tick[8];
 
@@ -769,9 +754,8 @@ START_TEST(ticks_are_the_times_of_samples)
 	ck_assert_uint_eq(take(WORKER, tick, 8), 0);
 	finish(80 * MS);
 }
-END_TEST
 
-START_TEST(what_is_counted_is_told_with_its_time)
+TEST(what_is_counted_is_told_with_its_time)
 {
 	const struct perf_record faults = { .type = PERF_RECORD_SAMPLE,
 					    .counted = true,
@@ -802,9 +786,8 @@ START_TEST(what_is_counted_is_told_with_its_time)
 	ck_assert_uint_eq(event[0].kind, KERNEL_EXIT);
 	finish(80 * MS);
 }
-END_TEST
 
-START_TEST(thread_whose_ticks_are_wanted_is_kept_for_them)
+TEST(thread_whose_ticks_are_wanted_is_kept_for_them)
 {
 	struct kernel_event tick[8];
 
@@ -823,9 +806,8 @@ START_TEST(thread_whose_ticks_are_wanted_is_kept_for_them)
 	/* settled only once */
 	ck_assert_int_eq(ns_of("worker"), 20 * MS);
 }
-END_TEST
 
-START_TEST(switches_are_told_in_their_order)
+TEST(switches_are_told_in_their_order)
 {
 	struct kernel_event event[8];
 
@@ -841,9 +823,8 @@ START_TEST(switches_are_told_in_their_order)
 	ck_assert_uint_eq(event[3].kind, KERNEL_BLOCKED);
 	finish(0);
 }
-END_TEST
 
-START_TEST(after_a_loss_each_thread_is_unknown_once)
+TEST(after_a_loss_each_thread_is_unknown_once)
 {
 	struct kernel_event event[8];
 
@@ -865,7 +846,6 @@ START_TEST(after_a_loss_each_thread_is_unknown_once)
 	ck_assert_uint_eq(take(MAIN, event, 8), 1);
 	finish(0);
 }
-END_TEST
 
 static void end_at(pid_t tid, uint64_t ns)
 {
@@ -877,7 +857,7 @@ static void end_at(pid_t tid, uint64_t ns)
 }
 
 /* Switches come without a READ. */
-START_TEST(thread_ran_from_switch_to_switch)
+TEST(thread_ran_from_switch_to_switch)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 1);
@@ -892,10 +872,9 @@ START_TEST(thread_ran_from_switch_to_switch)
 	finish(13 * MS);
 	ck_assert_int_eq(ns_of("worker"), 13 * MS);
 }
-END_TEST
 
 /* The thread was preempted for a while. Its later switches are not reported. */
-START_TEST(thread_ran_until_its_exec)
+TEST(thread_ran_until_its_exec)
 {
 	const struct perf_record exec = { .type = PERF_RECORD_COMM,
 					  .pid = PID,
@@ -916,10 +895,9 @@ START_TEST(thread_ran_until_its_exec)
 	ck_assert_uint_eq(g.threads.counted_ns, 4 * MS);
 	finish(4 * MS);
 }
-END_TEST
 
 /* Its events end with exec(), and no record says so. */
-START_TEST(exec_ends_all_threads_of_its_process)
+TEST(exec_ends_all_threads_of_its_process)
 {
 	struct kernel_event event[8];
 
@@ -939,10 +917,9 @@ START_TEST(exec_ends_all_threads_of_its_process)
 	ck_assert_uint_eq(g.recording->sums.totals.sched.silent_on_ns, 4 * MS);
 	finish(7 * MS);
 }
-END_TEST
 
 /* By then the thread that calls exec() has the id of the main thread. */
-START_TEST(switch_of_a_thread_that_has_ended_is_of_another)
+TEST(switch_of_a_thread_that_has_ended_is_of_another)
 {
 	struct kernel_event event[8];
 
@@ -955,10 +932,9 @@ START_TEST(switch_of_a_thread_that_has_ended_is_of_another)
 	ck_assert_uint_eq(g.threads.counted_ns, 1 * MS);
 	finish(1 * MS);
 }
-END_TEST
 
 /* The process said hello afterwards, from the new image. */
-START_TEST(exec_before_hello_ends_nothing)
+TEST(exec_before_hello_ends_nothing)
 {
 	struct kernel_event event[8];
 
@@ -968,10 +944,9 @@ START_TEST(exec_before_hello_ends_nothing)
 	ck_assert_uint_eq(take(MAIN, event, 8), 1);
 	finish(0);
 }
-END_TEST
 
 /* The thread vanished in exec(), and no event reports its end. */
-START_TEST(silent_thread_that_is_gone_ran_until_its_last_event)
+TEST(silent_thread_that_is_gone_ran_until_its_last_event)
 {
 	const struct sched_totals *sched = &g.recording->sums.totals.sched;
 
@@ -989,9 +964,8 @@ START_TEST(silent_thread_that_is_gone_ran_until_its_last_event)
 		0);
 	finish(0);
 }
-END_TEST
 
-START_TEST(thread_of_which_switches_were_lost_gets_the_rest)
+TEST(thread_of_which_switches_were_lost_gets_the_rest)
 {
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 1);
@@ -1009,7 +983,6 @@ START_TEST(thread_of_which_switches_were_lost_gets_the_rest)
 	finish(12 * MS);
 	ck_assert_int_ge(ns_of("worker"), 11 * MS);
 }
-END_TEST
 
 /* Drops the references that come with the result. */
 static size_t take_blocked(uint64_t before_ns, struct cpu_blocked *out,
@@ -1026,7 +999,7 @@ static size_t take_blocked(uint64_t before_ns, struct cpu_blocked *out,
 }
 
 /* A drain worker may read a ring after another thread got the id. */
-START_TEST(each_thread_of_an_id_has_its_own_events)
+TEST(each_thread_of_an_id_has_its_own_events)
 {
 	struct kernel_event event[8];
 
@@ -1048,9 +1021,8 @@ START_TEST(each_thread_of_an_id_has_its_own_events)
 	ck_assert_uint_eq(event[2].kind, KERNEL_EXIT);
 	finish(0);
 }
-END_TEST
 
-START_TEST(threads_that_are_blocked_are_told_once_a_wait)
+TEST(threads_that_are_blocked_are_told_once_a_wait)
 {
 	struct cpu_blocked blocked[4];
 
@@ -1068,9 +1040,8 @@ START_TEST(threads_that_are_blocked_are_told_once_a_wait)
 	ck_assert_uint_eq(take_blocked(80, blocked, 4), 0);
 	finish(0);
 }
-END_TEST
 
-START_TEST(who_waits_first_is_told_first)
+TEST(who_waits_first_is_told_first)
 {
 	struct cpu_blocked blocked[2];
 
@@ -1089,9 +1060,8 @@ START_TEST(who_waits_first_is_told_first)
 	ck_assert_uint_eq(take_blocked(40, blocked, 2), 0);
 	finish(0);
 }
-END_TEST
 
-START_TEST(what_is_told_of_a_wait_that_is_over_is_not_taken)
+TEST(what_is_told_of_a_wait_that_is_over_is_not_taken)
 {
 	struct kernel_event event[8];
 	struct cpu_blocked blocked;
@@ -1111,9 +1081,8 @@ START_TEST(what_is_told_of_a_wait_that_is_over_is_not_taken)
 	ck_assert_uint_eq(take(WORKER, event, 8), 2);
 	finish(0);
 }
-END_TEST
 
-START_TEST(thread_that_recorded_nothing_counts_for_the_recording)
+TEST(thread_that_recorded_nothing_counts_for_the_recording)
 {
 	const struct sched_totals *sched =
 		&recording_sums(g.recording)->totals.sched;
@@ -1139,10 +1108,9 @@ START_TEST(thread_that_recorded_nothing_counts_for_the_recording)
 	ck_assert_uint_eq(sched->silent_runnable_ns, 10);
 	finish(80);
 }
-END_TEST
 
 /* The record of the switch that ended the wait was lost. */
-START_TEST(next_wait_has_nothing_of_one_that_nobody_saw_end)
+TEST(next_wait_has_nothing_of_one_that_nobody_saw_end)
 {
 	struct kernel_event event[8];
 	struct cpu_blocked blocked;
@@ -1159,9 +1127,8 @@ START_TEST(next_wait_has_nothing_of_one_that_nobody_saw_end)
 	ck_assert_uint_eq(event[2].flag, 0);
 	finish(0);
 }
-END_TEST
 
-START_TEST(end_of_a_wait_has_what_was_told_of_it)
+TEST(end_of_a_wait_has_what_was_told_of_it)
 {
 	struct kernel_event event[8];
 	struct cpu_blocked blocked;
@@ -1186,9 +1153,8 @@ START_TEST(end_of_a_wait_has_what_was_told_of_it)
 	ck_assert_uint_eq(event[3].value, 0);
 	finish(0);
 }
-END_TEST
 
-START_TEST(long_waits_that_nobody_asked_for_are_missed)
+TEST(long_waits_that_nobody_asked_for_are_missed)
 {
 	struct cpu_blocked blocked;
 
@@ -1208,75 +1174,4 @@ START_TEST(long_waits_that_nobody_asked_for_are_missed)
 	ck_assert_uint_eq(g.threads.long_ns, 5 * CPU_LONG_NS);
 	ck_assert_uint_eq(g.threads.missed_ns, 2 * CPU_LONG_NS);
 	finish(0);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("cpu_threads");
-	TCase *times = suite_case(suite, "times");
-	TCase *hidden = suite_case(suite, "hidden");
-	TCase *missing = suite_case(suite, "missing");
-	TCase *processes = suite_case(suite, "processes");
-	TCase *ticks = suite_case(suite, "ticks");
-	TCase *switches = suite_case(suite, "switches");
-
-	tcase_add_checked_fixture(times, set_up, tear_down);
-	tcase_add_checked_fixture(hidden, set_up_without_kernel, tear_down);
-	tcase_add_checked_fixture(missing, set_up, tear_down);
-	tcase_add_checked_fixture(processes, set_up, tear_down);
-	tcase_add_checked_fixture(ticks, set_up_with_switches, tear_down);
-	tcase_add_test(times, time_of_a_thread_is_the_sum_of_its_counts);
-	tcase_add_test(times, records_of_a_thread_may_come_in_any_order);
-	tcase_add_test(times, thread_is_kept_for_some_passes_after_its_end);
-	tcase_add_test(times, id_that_is_used_again_is_another_thread);
-	tcase_add_test(times, thread_without_a_sample_was_short_or_displaced);
-	tcase_add_test(times, shots_are_for_threads_without_samples);
-	tcase_add_test(times, shots_are_for_a_thread_that_lost_samples);
-	tcase_add_test(hidden, time_that_the_kernel_hides_is_its_own);
-	tcase_add_test(hidden, time_that_swaps_took_is_not_of_the_kernel);
-	tcase_add_test(missing, thread_that_never_told_gets_what_is_left);
-	tcase_add_test(missing, thread_of_which_a_count_was_lost_gets_the_rest);
-	tcase_add_test(missing, count_that_comes_late_ends_the_waiting);
-	tcase_add_test(missing, threads_that_never_told_share_by_their_samples);
-	tcase_add_test(missing, time_of_nobody_is_that_of_all_threads);
-	tcase_add_test(missing,
-		       time_of_nobody_is_that_of_short_threads_at_last);
-	tcase_add_test(missing, totals_below_the_counts_take_nothing_away);
-	tcase_add_test(processes, child_has_times_of_its_own);
-	tcase_add_test(processes, child_without_a_sample_is_in_the_account);
-	tcase_add_test(processes, child_that_a_shot_hits_stands_for_others);
-	tcase_add_test(processes,
-		       shot_stands_for_no_child_that_became_another_program);
-	tcase_add_test(processes, program_after_exec_is_not_ours);
-	tcase_add_test(processes, end_told_of_another_process_ends_nothing);
-	tcase_add_test(processes, thousands_of_threads_are_told_apart);
-	tcase_add_test(ticks, ticks_are_the_times_of_samples);
-	tcase_add_test(ticks, what_is_counted_is_told_with_its_time);
-	tcase_add_test(ticks, thread_whose_ticks_are_wanted_is_kept_for_them);
-	tcase_add_checked_fixture(switches, set_up_with_switches, tear_down);
-	tcase_add_test(switches, thread_ran_from_switch_to_switch);
-	tcase_add_test(switches, thread_ran_until_its_exec);
-	tcase_add_test(switches, exec_ends_all_threads_of_its_process);
-	tcase_add_test(switches,
-		       switch_of_a_thread_that_has_ended_is_of_another);
-	tcase_add_test(switches, exec_before_hello_ends_nothing);
-	tcase_add_test(switches,
-		       silent_thread_that_is_gone_ran_until_its_last_event);
-	tcase_add_test(switches, each_thread_of_an_id_has_its_own_events);
-	tcase_add_test(switches,
-		       thread_of_which_switches_were_lost_gets_the_rest);
-	tcase_add_test(switches, switches_are_told_in_their_order);
-	tcase_add_test(switches, after_a_loss_each_thread_is_unknown_once);
-	tcase_add_test(switches, threads_that_are_blocked_are_told_once_a_wait);
-	tcase_add_test(switches, who_waits_first_is_told_first);
-	tcase_add_test(switches,
-		       what_is_told_of_a_wait_that_is_over_is_not_taken);
-	tcase_add_test(switches,
-		       thread_that_recorded_nothing_counts_for_the_recording);
-	tcase_add_test(switches,
-		       next_wait_has_nothing_of_one_that_nobody_saw_end);
-	tcase_add_test(switches, end_of_a_wait_has_what_was_told_of_it);
-	tcase_add_test(switches, long_waits_that_nobody_asked_for_are_missed);
-	return suite_run(suite);
 }

@@ -226,7 +226,9 @@ static size_t read_all(void)
 
 /* --- records ------------------------------------------------------------- */
 
-START_TEST(sample_of_a_program_has_registers_and_stack)
+FIXTURE(setup, teardown);
+
+TEST(sample_of_a_program_has_registers_and_stack)
 {
 	struct made made =
 		begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64);
@@ -261,9 +263,8 @@ START_TEST(sample_of_a_program_has_registers_and_stack)
 	ck_assert_uint_eq(record->reg[16], 108); /* ip */
 #endif
 }
-END_TEST
 
-START_TEST(sample_in_the_kernel_says_so)
+TEST(sample_in_the_kernel_says_so)
 {
 	struct made made =
 		begin_sample(PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_ABI_64);
@@ -283,9 +284,8 @@ START_TEST(sample_in_the_kernel_says_so)
 	ck_assert(!g_seen.record[1].has_user);
 	ck_assert_uint_eq(g_seen.record[1].stack_bytes, 0);
 }
-END_TEST
 
-START_TEST(sample_of_32_bits_has_no_stack)
+TEST(sample_of_32_bits_has_no_stack)
 {
 	struct made made =
 		begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_32);
@@ -298,9 +298,8 @@ START_TEST(sample_of_32_bits_has_no_stack)
 	ck_assert(!g_seen.record[0].has_user);
 	ck_assert_uint_eq(g_seen.record[0].stack_bytes, 0);
 }
-END_TEST
 
-START_TEST(stack_that_claims_more_than_was_asked_is_cut)
+TEST(stack_that_claims_more_than_was_asked_is_cut)
 {
 	struct made made =
 		begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64);
@@ -312,9 +311,8 @@ START_TEST(stack_that_claims_more_than_was_asked_is_cut)
 	ck_assert_uint_eq(g_seen.record[0].stack_bytes, 64);
 	ck_assert(g_seen.stack_is_right[0]);
 }
-END_TEST
 
-START_TEST(lost_records_are_counted)
+TEST(lost_records_are_counted)
 {
 	struct made made = begin(PERF_RECORD_LOST, 0);
 
@@ -328,9 +326,8 @@ START_TEST(lost_records_are_counted)
 	ck_assert_uint_eq(g_seen.record[0].ns, 5000);
 	ck_assert_int_eq(g_seen.record[0].tid, 71);
 }
-END_TEST
 
-START_TEST(names_are_told_with_whether_exec_gave_them)
+TEST(names_are_told_with_whether_exec_gave_them)
 {
 	struct made made = begin(PERF_RECORD_COMM, 0);
 
@@ -351,9 +348,8 @@ START_TEST(names_are_told_with_whether_exec_gave_them)
 	ck_assert_str_eq(g_seen.name[1], "program");
 	ck_assert(g_seen.record[1].exec);
 }
-END_TEST
 
-START_TEST(fork_and_exit_tell_both_threads)
+TEST(fork_and_exit_tell_both_threads)
 {
 	struct made made = begin(PERF_RECORD_FORK, 0);
 
@@ -373,9 +369,8 @@ START_TEST(fork_and_exit_tell_both_threads)
 	ck_assert_int_eq(g_seen.record[1].pid, 90);
 	ck_assert_int_eq(g_seen.record[1].tid, 91);
 }
-END_TEST
 
-START_TEST(counts_are_told_with_their_event)
+TEST(counts_are_told_with_their_event)
 {
 	struct made made = begin(PERF_RECORD_READ, 0);
 
@@ -389,9 +384,8 @@ START_TEST(counts_are_told_with_their_event)
 	ck_assert_uint_eq(g_seen.record[0].value, 777);
 	ck_assert_uint_eq(g_seen.record[0].id, 99);
 }
-END_TEST
 
-START_TEST(other_records_are_passed_over)
+TEST(other_records_are_passed_over)
 {
 	struct made made = begin(PERF_RECORD_MMAP2, 0);
 
@@ -404,11 +398,10 @@ START_TEST(other_records_are_passed_over)
 	ck_assert_uint_eq(read_all(), 1);
 	ck_assert_uint_eq(g_seen.record[0].type, PERF_RECORD_EXIT);
 }
-END_TEST
 
 /* --- the ring ------------------------------------------------------------ */
 
-START_TEST(records_go_round_the_end_of_the_buffer)
+TEST(records_go_round_the_end_of_the_buffer)
 {
 	uint32_t wrapped = 0;
 
@@ -430,7 +423,6 @@ START_TEST(records_go_round_the_end_of_the_buffer)
 	}
 	ck_assert_uint_gt(wrapped, 200);
 }
-END_TEST
 
 static void write_name(int i, int32_t pid)
 {
@@ -442,7 +434,7 @@ static void write_name(int i, int32_t pid)
 	write_record(i, &made);
 }
 
-START_TEST(full_buffer_is_read_to_its_last_record)
+TEST(full_buffer_is_read_to_its_last_record)
 {
 	g_buffers.bytes = 32 * 64;
 	/* wraps around from the second position */
@@ -463,7 +455,6 @@ START_TEST(full_buffer_is_read_to_its_last_record)
 	write_name(0, 1);
 	ck_assert_uint_eq(read_all(), 1);
 }
-END_TEST
 
 /* Fills the buffer during the first record, as the kernel may. */
 static void fill_and_see(void *context, const struct perf_record *record)
@@ -473,7 +464,7 @@ static void fill_and_see(void *context, const struct perf_record *record)
 	see(context, record);
 }
 
-START_TEST(buffer_that_fills_while_it_is_read_has_lost_something)
+TEST(buffer_that_fills_while_it_is_read_has_lost_something)
 {
 	g_buffers.bytes = 32 * 64;
 	write_name(0, 1);
@@ -487,9 +478,8 @@ START_TEST(buffer_that_fills_while_it_is_read_has_lost_something)
 	ck_assert_uint_eq(g_seen.record[30].type, PERF_RECORD_LOST);
 	ck_assert_uint_eq(read_all(), 0);
 }
-END_TEST
 
-START_TEST(all_buffers_are_read)
+TEST(all_buffers_are_read)
 {
 	ck_assert(!perf_buffers_ready(&g_buffers));
 	write_exit(1, 20);
@@ -503,7 +493,6 @@ START_TEST(all_buffers_are_read)
 	ck_assert(!perf_buffers_ready(&g_buffers));
 	ck_assert_uint_eq(read_all(), 0);
 }
-END_TEST
 
 /* A sample has its time at another place than other records. */
 static void write_sample_at(int i, uint64_t ns)
@@ -519,7 +508,7 @@ static void write_sample_at(int i, uint64_t ns)
 	write_record(i, &made);
 }
 
-START_TEST(records_of_all_cpus_come_in_the_order_of_their_times)
+TEST(records_of_all_cpus_come_in_the_order_of_their_times)
 {
 	static const struct {
 		int cpu;
@@ -551,10 +540,9 @@ START_TEST(records_of_all_cpus_come_in_the_order_of_their_times)
 		before[record->cpu] = record->ns;
 	}
 }
-END_TEST
 
 /* A nested record may lie behind a record with a later time. */
-START_TEST(records_of_a_cpu_stay_in_their_order)
+TEST(records_of_a_cpu_stay_in_their_order)
 {
 	write_exit_at(0, 1, 100);
 	write_exit_at(0, 2, 300);
@@ -570,9 +558,8 @@ START_TEST(records_of_a_cpu_stay_in_their_order)
 	/* The record before it had the latest time so far. */
 	ck_assert_uint_eq(g_seen.record[3].before_ns, 300);
 }
-END_TEST
 
-START_TEST(records_later_than_asked_for_stay)
+TEST(records_later_than_asked_for_stay)
 {
 	write_exit_at(0, 1, 100);
 	write_exit_at(0, 2, 200);
@@ -588,7 +575,6 @@ START_TEST(records_later_than_asked_for_stay)
 	ck_assert_uint_eq(g_seen.record[0].before_ns, 100);
 	ck_assert(!perf_buffers_ready(&g_buffers));
 }
-END_TEST
 
 /* --- kernel bugs --------------------------------------------------------- */
 
@@ -600,7 +586,7 @@ static void expect_next_is_read(void)
 	ck_assert_int_eq(g_seen.record[0].pid, 42);
 }
 
-START_TEST(size_of_nonsense_ends_the_reading)
+TEST(size_of_nonsense_ends_the_reading)
 {
 	static const size_t sizes[] = { 0, 4, 7, 4096, 65535 };
 
@@ -620,9 +606,8 @@ START_TEST(size_of_nonsense_ends_the_reading)
 		expect_next_is_read();
 	}
 }
-END_TEST
 
-START_TEST(head_of_nonsense_is_believed_for_nothing)
+TEST(head_of_nonsense_is_believed_for_nothing)
 {
 	struct perf_event_mmap_page *page = g_buffer[0].page;
 
@@ -644,9 +629,8 @@ START_TEST(head_of_nonsense_is_believed_for_nothing)
 	expect_next_is_read();
 	ck_assert_uint_lt(page->data_head, DATA_BYTES);
 }
-END_TEST
 
-START_TEST(record_that_is_too_short_is_passed_over)
+TEST(record_that_is_too_short_is_passed_over)
 {
 	struct made made =
 		begin_sample(PERF_RECORD_MISC_USER, PERF_SAMPLE_REGS_ABI_64);
@@ -681,7 +665,6 @@ START_TEST(record_that_is_too_short_is_passed_over)
 	ck_assert_uint_eq(read_all(), 1);
 	ck_assert_int_eq(g_seen.record[0].pid, 42);
 }
-END_TEST
 
 static void write_counted(int i, uint64_t ns, uint64_t value)
 {
@@ -695,7 +678,7 @@ static void write_counted(int i, uint64_t ns, uint64_t value)
 	write_record(i, &made);
 }
 
-START_TEST(counted_tells_how_many_and_in_which_thread)
+TEST(counted_tells_how_many_and_in_which_thread)
 {
 	write_counted(0, 20, 1000003);
 	write_exit_at(1, 42, 10);
@@ -711,7 +694,6 @@ START_TEST(counted_tells_how_many_and_in_which_thread)
 	ck_assert_uint_eq(g_seen.record[1].value, 1000003);
 	ck_assert_int_eq(g_seen.record[2].pid, 43);
 }
-END_TEST
 
 static void write_switch(int i, uint16_t misc, uint64_t ns)
 {
@@ -721,7 +703,7 @@ static void write_switch(int i, uint16_t misc, uint64_t ns)
 	write_record(i, &made);
 }
 
-START_TEST(switches_tell_who_left_or_came_and_why)
+TEST(switches_tell_who_left_or_came_and_why)
 {
 	write_switch(0, PERF_RECORD_MISC_SWITCH_OUT, 1);
 	write_switch(0,
@@ -736,10 +718,9 @@ START_TEST(switches_tell_who_left_or_came_and_why)
 	ck_assert_int_eq(g_seen.record[2].tid, 71);
 	ck_assert_uint_eq(g_seen.record[2].ns, 3);
 }
-END_TEST
 
 /* Switches are the shortest records. */
-START_TEST(switches_of_all_cpus_come_in_the_order_of_their_times)
+TEST(switches_of_all_cpus_come_in_the_order_of_their_times)
 {
 	write_switch(0, 0, 10);
 	write_switch(0, 0, 40);
@@ -748,43 +729,4 @@ START_TEST(switches_of_all_cpus_come_in_the_order_of_their_times)
 	ck_assert_uint_eq(read_all(), 4);
 	for (int i = 0; i < 4; i++)
 		ck_assert_uint_eq(g_seen.record[i].ns, 10 * (unsigned)(i + 1));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("perf_buffers");
-	TCase *records = suite_case(suite, "records");
-	TCase *ring = suite_case(suite, "ring");
-	TCase *hostile = suite_case(suite, "hostile");
-
-	tcase_add_checked_fixture(records, setup, teardown);
-	tcase_add_checked_fixture(ring, setup, teardown);
-	tcase_add_checked_fixture(hostile, setup, teardown);
-	tcase_add_test(records, sample_of_a_program_has_registers_and_stack);
-	tcase_add_test(records, sample_in_the_kernel_says_so);
-	tcase_add_test(records, sample_of_32_bits_has_no_stack);
-	tcase_add_test(records, stack_that_claims_more_than_was_asked_is_cut);
-	tcase_add_test(records, lost_records_are_counted);
-	tcase_add_test(records, names_are_told_with_whether_exec_gave_them);
-	tcase_add_test(records, fork_and_exit_tell_both_threads);
-	tcase_add_test(records, counts_are_told_with_their_event);
-	tcase_add_test(records, switches_tell_who_left_or_came_and_why);
-	tcase_add_test(records, counted_tells_how_many_and_in_which_thread);
-	tcase_add_test(records, other_records_are_passed_over);
-	tcase_add_test(ring, records_go_round_the_end_of_the_buffer);
-	tcase_add_test(ring, full_buffer_is_read_to_its_last_record);
-	tcase_add_test(ring,
-		       buffer_that_fills_while_it_is_read_has_lost_something);
-	tcase_add_test(ring, all_buffers_are_read);
-	tcase_add_test(ring,
-		       records_of_all_cpus_come_in_the_order_of_their_times);
-	tcase_add_test(ring,
-		       switches_of_all_cpus_come_in_the_order_of_their_times);
-	tcase_add_test(ring, records_of_a_cpu_stay_in_their_order);
-	tcase_add_test(ring, records_later_than_asked_for_stay);
-	tcase_add_test(hostile, size_of_nonsense_ends_the_reading);
-	tcase_add_test(hostile, head_of_nonsense_is_believed_for_nothing);
-	tcase_add_test(hostile, record_that_is_too_short_is_passed_over);
-	return suite_run(suite);
 }

@@ -23,7 +23,7 @@ static int at(pid_t tid, uint64_t ns)
 	return requests_at(&g_requests, tid, ns, &ids) ? ids.trace[0] : -1;
 }
 
-START_TEST(requests_are_those_of_the_time)
+TEST(requests_are_those_of_the_time)
 {
 	g_budget = (struct budget){ .left = 1 << 20 };
 	requests_init(&g_requests, &g_budget);
@@ -43,9 +43,8 @@ START_TEST(requests_are_those_of_the_time)
 	requests_release(&g_requests);
 	ck_assert_uint_eq(g_budget.left, 1 << 20);
 }
-END_TEST
 
-START_TEST(requests_of_long_ago_are_forgotten)
+TEST(requests_of_long_ago_are_forgotten)
 {
 	enum { CHANGES = 100000 };
 
@@ -59,9 +58,8 @@ START_TEST(requests_of_long_ago_are_forgotten)
 	ck_assert_uint_gt(g_budget.left, 3 << 20);
 	requests_release(&g_requests);
 }
-END_TEST
 
-START_TEST(requests_without_memory_forget_sooner)
+TEST(requests_without_memory_forget_sooner)
 {
 	g_budget = (struct budget){ .left = 1 << 20 };
 	requests_init(&g_requests, &g_budget);
@@ -75,9 +73,8 @@ START_TEST(requests_without_memory_forget_sooner)
 	ck_assert_int_eq(at(1, 1000), 1);
 	requests_release(&g_requests);
 }
-END_TEST
 
-START_TEST(requests_of_ended_threads_take_no_memory)
+TEST(requests_of_ended_threads_take_no_memory)
 {
 	enum { THREADS = 20000 };
 	const uint64_t s = 1000000000;
@@ -99,17 +96,4 @@ START_TEST(requests_of_ended_threads_take_no_memory)
 	ck_assert_int_eq(at(1, THREADS * s), 2);
 	requests_release(&g_requests);
 	ck_assert_uint_eq(g_budget.left, 8 << 20);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("requests");
-	TCase *tcase = suite_case(suite, "requests");
-
-	tcase_add_test(tcase, requests_are_those_of_the_time);
-	tcase_add_test(tcase, requests_of_long_ago_are_forgotten);
-	tcase_add_test(tcase, requests_without_memory_forget_sooner);
-	tcase_add_test(tcase, requests_of_ended_threads_take_no_memory);
-	return suite_run(suite);
 }

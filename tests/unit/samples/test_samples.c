@@ -158,7 +158,9 @@ static struct sample *chain(uint64_t number)
 	return sample;
 }
 
-START_TEST(samples_are_counted_by_thread_and_stack)
+FIXTURE(set_up, tear_down);
+
+TEST(samples_are_counted_by_thread_and_stack)
 {
 	for (uint64_t i = 0; i < 100; i++) {
 		struct sample *sample = chain(i % 2);
@@ -177,9 +179,8 @@ START_TEST(samples_are_counted_by_thread_and_stack)
 	ck_assert(pb_has_comment(g.read,
 				 "go through code without unwind tables"));
 }
-END_TEST
 
-START_TEST(samples_without_stack_are_unknown)
+TEST(samples_without_stack_are_unknown)
 {
 	struct sample *sample = new_sample(0);
 
@@ -195,7 +196,6 @@ START_TEST(samples_without_stack_are_unknown)
 	ck_assert_int_eq(sum("new_sample", 0), 1);
 	ck_assert(pb_has_comment(g.read, "2 samples had no stack"));
 }
-END_TEST
 
 static struct sample *new_wait(const char *object, uint64_t ns)
 {
@@ -212,7 +212,7 @@ static struct sample *new_wait(const char *object, uint64_t ns)
 	return sample;
 }
 
-START_TEST(samples_of_waits_are_below_what_they_wait_on)
+TEST(samples_of_waits_are_below_what_they_wait_on)
 {
 	char object[32];
 
@@ -235,9 +235,8 @@ START_TEST(samples_of_waits_are_below_what_they_wait_on)
 	ck_assert(pb_has_comment(g.read,
 				 "1 wait of processes that perfrec may not"));
 }
-END_TEST
 
-START_TEST(samples_of_too_many_objects_are_of_others)
+TEST(samples_of_too_many_objects_are_of_others)
 {
 	char object[32];
 
@@ -252,7 +251,6 @@ START_TEST(samples_of_too_many_objects_are_of_others)
 	ck_assert_int_eq(sum("[pipe 0]", 0), 1);
 	ck_assert_int_eq(sum("[other objects]", 0), 10000 - 4096);
 }
-END_TEST
 
 /* Holds the sampler's thread up until the test has posted enough. */
 static pthread_mutex_t g_hold = PTHREAD_MUTEX_INITIALIZER;
@@ -269,7 +267,7 @@ static void take(void *context, const struct sample *sample, uint32_t stack)
 	pthread_mutex_unlock(&g_hold);
 }
 
-START_TEST(samples_that_find_no_room_keep_the_total)
+TEST(samples_that_find_no_room_keep_the_total)
 {
 	enum { ALL = 3000, BLOCKS = 100 };
 	int lost = 0;
@@ -299,9 +297,8 @@ START_TEST(samples_that_find_no_room_keep_the_total)
 	ck_assert(pb_has_comment(g.read,
 				 "came faster than perfrec could unwind"));
 }
-END_TEST
 
-START_TEST(samples_of_a_million_stacks_keep_the_total)
+TEST(samples_of_a_million_stacks_keep_the_total, SLOW)
 {
 	enum { ALL = 1000000 };
 
@@ -319,10 +316,9 @@ START_TEST(samples_of_a_million_stacks_keep_the_total)
 	ck_assert(pb_has_comment(
 		g.read, "found no memory: they are in [other stacks]"));
 }
-END_TEST
 
 /* Threads with more time than samples, without a total, without a sample. */
-START_TEST(samples_are_scaled_to_what_their_thread_had)
+TEST(samples_are_scaled_to_what_their_thread_had)
 {
 	for (uint64_t i = 0; i < 100; i++) {
 		struct sample *sample = chain(i % 4 == 0);
@@ -345,11 +341,10 @@ START_TEST(samples_are_scaled_to_what_their_thread_had)
 		if (g.read->sample[i]->value[0] == 60)
 			ck_assert_int_eq(g.read->sample[i]->value[1], 480);
 }
-END_TEST
 
 /* Threads without samples used 90 ns, one with samples by shots 30 ns. A shot
  * hits one of them by chance. */
-START_TEST(samples_by_shots_stand_for_threads_without_a_sample)
+TEST(samples_by_shots_stand_for_threads_without_a_sample)
 {
 	for (uint64_t i = 0; i < 10; i++)
 		ck_assert(samples_post(g.samples, chain(0)));
@@ -360,10 +355,9 @@ START_TEST(samples_by_shots_stand_for_threads_without_a_sample)
 	ck_assert_int_eq(sum(NULL, 1), 120);
 	ck_assert_int_eq(sum("[short threads]", 1), 0);
 }
-END_TEST
 
 /* Ten samples of 10 ns stand for 200 ns at most. */
-START_TEST(samples_by_shots_stand_for_twice_their_weight_at_most)
+TEST(samples_by_shots_stand_for_twice_their_weight_at_most)
 {
 	for (uint64_t i = 0; i < 10; i++)
 		ck_assert(samples_post(g.samples, chain(0)));
@@ -373,9 +367,8 @@ START_TEST(samples_by_shots_stand_for_twice_their_weight_at_most)
 	ck_assert_int_eq(sum(NULL, 1), 570);
 	ck_assert_int_eq(sum("[short threads]", 1), 370);
 }
-END_TEST
 
-START_TEST(thread_with_usual_samples_stands_for_no_other)
+TEST(thread_with_usual_samples_stands_for_no_other)
 {
 	for (uint64_t i = 0; i < 10; i++)
 		ck_assert(samples_post(g.samples, chain(0)));
@@ -386,10 +379,9 @@ START_TEST(thread_with_usual_samples_stands_for_no_other)
 	ck_assert_int_eq(sum(NULL, 1), 115);
 	ck_assert_int_eq(sum("[short threads]", 1), 5);
 }
-END_TEST
 
 /* The kernel moved their samples to other threads. */
-START_TEST(samples_of_other_threads_stand_for_what_was_displaced)
+TEST(samples_of_other_threads_stand_for_what_was_displaced)
 {
 	for (uint64_t i = 0; i < 10; i++)
 		ck_assert(samples_post(g.samples, chain(0)));
@@ -399,9 +391,8 @@ START_TEST(samples_of_other_threads_stand_for_what_was_displaced)
 	ck_assert_int_eq(sum(NULL, 1), 125);
 	ck_assert_int_eq(sum("[short threads]", 1), 5);
 }
-END_TEST
 
-START_TEST(sampler_flush_waits_for_what_was_posted)
+TEST(sampler_flush_waits_for_what_was_posted)
 {
 	for (uint64_t i = 0; i < 1000; i++)
 		samples_post(g.samples, chain(i));
@@ -410,9 +401,8 @@ START_TEST(sampler_flush_waits_for_what_was_posted)
 	finish();
 	ck_assert_int_eq(sum(NULL, 0), 1000);
 }
-END_TEST
 
-START_TEST(samples_of_another_recording_wait_for_their_own_files_only)
+TEST(samples_of_another_recording_wait_for_their_own_files_only)
 {
 	struct recording *other;
 	struct samples *samples;
@@ -443,7 +433,6 @@ START_TEST(samples_of_another_recording_wait_for_their_own_files_only)
 	finish();
 	ck_assert_int_eq(g_taken, 2);
 }
-END_TEST
 
 static void keep_stack(void *context, const struct sample *sample,
 		       uint32_t stack)
@@ -470,7 +459,7 @@ static bool trace_has_address(uint64_t address)
 }
 
 /* The frames with its ids are for profiles: their addresses are texts. */
-START_TEST(trace_of_a_stack_has_no_frame_for_its_request)
+TEST(trace_of_a_stack_has_no_frame_for_its_request)
 {
 	const uint64_t ip = 0x123456789;
 	struct stacks *stacks = samples_stacks(g.samples);
@@ -497,35 +486,10 @@ START_TEST(trace_of_a_stack_has_no_frame_for_its_request)
 	ck_assert(trace_has_address(ip));
 	ck_assert(!trace_has_address(label.address));
 }
-END_TEST
 
-int main(void)
+static void begin_suite(void)
 {
-	Suite *suite = suite_create("samples");
-	TCase *tcase = suite_case(suite, "samples");
-	TCase *slow = suite_slow_case(suite);
-
 	log_init("test_samples", LOG_ERR);
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_checked_fixture(slow, set_up, tear_down);
-	tcase_add_test(tcase, samples_are_counted_by_thread_and_stack);
-	tcase_add_test(tcase, samples_without_stack_are_unknown);
-	tcase_add_test(tcase, samples_of_waits_are_below_what_they_wait_on);
-	tcase_add_test(tcase, samples_of_too_many_objects_are_of_others);
-	tcase_add_test(tcase, samples_that_find_no_room_keep_the_total);
-	tcase_add_test(slow, samples_of_a_million_stacks_keep_the_total);
-	tcase_add_test(tcase, samples_are_scaled_to_what_their_thread_had);
-	tcase_add_test(tcase,
-		       samples_of_other_threads_stand_for_what_was_displaced);
-	tcase_add_test(tcase,
-		       samples_by_shots_stand_for_threads_without_a_sample);
-	tcase_add_test(tcase,
-		       samples_by_shots_stand_for_twice_their_weight_at_most);
-	tcase_add_test(tcase, thread_with_usual_samples_stands_for_no_other);
-	tcase_add_test(tcase, sampler_flush_waits_for_what_was_posted);
-	tcase_add_test(tcase, trace_of_a_stack_has_no_frame_for_its_request);
-	tcase_add_test(
-		tcase,
-		samples_of_another_recording_wait_for_their_own_files_only);
-	return suite_run(suite);
 }
+
+SUITE(begin_suite, NULL);

@@ -52,7 +52,7 @@ static size_t pass(size_t recordings, size_t room)
 	return turns_take(&g_turns, recordings, room, take, &room);
 }
 
-START_TEST(turns_give_one_all_if_others_want_little)
+TEST(turns_give_one_all_if_others_want_little)
 {
 	start(10);
 	g_group[3].has = 1000;
@@ -64,9 +64,8 @@ START_TEST(turns_give_one_all_if_others_want_little)
 	ck_assert_uint_eq(pass(10, ROOM), 7);
 	ck_assert_uint_eq(pass(10, ROOM), 0);
 }
-END_TEST
 
-START_TEST(turns_come_to_everybody)
+TEST(turns_come_to_everybody)
 {
 	start(GROUPS);
 	for (size_t i = 0; i < GROUPS; i++)
@@ -76,10 +75,9 @@ START_TEST(turns_come_to_everybody)
 	for (size_t i = 0; i < GROUPS; i++)
 		ck_assert_uint_eq(g_group[i].got, 25 * ROOM / GROUPS);
 }
-END_TEST
 
 /* Two greedy groups get equal shares beside idle ones, at any position. */
-START_TEST(turns_are_equal_for_two_that_want_all)
+TEST(turns_are_equal_for_two_that_want_all)
 {
 	start(GROUPS);
 	g_group[40].has = g_group[41].has = 100000;
@@ -89,9 +87,8 @@ START_TEST(turns_are_equal_for_two_that_want_all)
 	ck_assert_uint_le(g_group[40].got, g_group[41].got * 11 / 10);
 	ck_assert_uint_le(g_group[41].got, g_group[40].got * 11 / 10);
 }
-END_TEST
 
-START_TEST(turns_are_of_recordings_first)
+TEST(turns_are_of_recordings_first)
 {
 	start(61);
 	for (size_t i = 0; i < 61; i++) {
@@ -104,9 +101,8 @@ START_TEST(turns_are_of_recordings_first)
 	for (size_t i = 0; i < 60; i++)
 		ck_assert_uint_ge(g_group[i].got, 50 * ROOM / 60 - ROOM / 2);
 }
-END_TEST
 
-START_TEST(turns_go_on_when_groups_come_and_go)
+TEST(turns_go_on_when_groups_come_and_go)
 {
 	start(3);
 	ck_assert_uint_eq(pass(3, ROOM), 0);
@@ -126,18 +122,4 @@ START_TEST(turns_go_on_when_groups_come_and_go)
 	turns_remove(&g_turns, &g_group[0].turn);
 	ck_assert_uint_eq(pass(1, 1), 0);
 	ck_assert_uint_eq(g_group[1].got + g_group[2].got, 1);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("turns");
-	TCase *tcase = suite_case(suite, "turns");
-
-	tcase_add_test(tcase, turns_give_one_all_if_others_want_little);
-	tcase_add_test(tcase, turns_come_to_everybody);
-	tcase_add_test(tcase, turns_are_equal_for_two_that_want_all);
-	tcase_add_test(tcase, turns_are_of_recordings_first);
-	tcase_add_test(tcase, turns_go_on_when_groups_come_and_go);
-	return suite_run(suite);
 }

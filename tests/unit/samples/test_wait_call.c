@@ -23,7 +23,7 @@ static int parse(const char *text)
 	return wait_call_parse(text, &g_call);
 }
 
-START_TEST(wait_call_has_number_arguments_and_places)
+TEST(wait_call_has_number_arguments_and_places)
 {
 	ck_assert_int_eq(parse("202 0x561467494328 0x189 0x0 0x0 0x7 "
 			       "0xffffffffffffffff 0x7f864b831dc0 "
@@ -38,9 +38,8 @@ START_TEST(wait_call_has_number_arguments_and_places)
 	ck_assert_uint_eq(g_call.sp, 0x7f864b831dc0);
 	ck_assert_uint_eq(g_call.pc, 0x7f864f0c2f16);
 }
-END_TEST
 
-START_TEST(wait_call_of_a_thread_in_no_call_has_places_only)
+TEST(wait_call_of_a_thread_in_no_call_has_places_only)
 {
 	ck_assert_int_eq(parse("-1 0x7ffc1234 0x401000\n"), 0);
 	ck_assert(!g_call.in_call);
@@ -48,16 +47,14 @@ START_TEST(wait_call_of_a_thread_in_no_call_has_places_only)
 	ck_assert_uint_eq(g_call.pc, 0x401000);
 	ck_assert_uint_eq(g_call.arg[0], 0);
 }
-END_TEST
 
-START_TEST(wait_call_of_a_running_thread_is_told)
+TEST(wait_call_of_a_running_thread_is_told)
 {
 	ck_assert_int_eq(parse("running\n"), -EAGAIN);
 	ck_assert_int_eq(parse("running"), -EAGAIN);
 }
-END_TEST
 
-START_TEST(wait_call_refuses_what_no_kernel_writes)
+TEST(wait_call_refuses_what_no_kernel_writes)
 {
 	static const char *const odd[] = {
 		"",
@@ -86,10 +83,9 @@ START_TEST(wait_call_refuses_what_no_kernel_writes)
 	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++)
 		ck_assert_msg(parse(odd[i]) == -EBADMSG, "'%s'", odd[i]);
 }
-END_TEST
 
 /* Only a line with all parts is a wait, whatever the damage. */
-START_TEST(wait_call_refuses_every_cut_line)
+TEST(wait_call_refuses_every_cut_line)
 {
 	const char *line = "7 0x7f8646026ec8 0x1 0xffffffff 0x7f864f04b8d0 "
 			   "0x0 0x7ffcc9235807 0x7f8646026e90 0x7";
@@ -102,9 +98,8 @@ START_TEST(wait_call_refuses_every_cut_line)
 	}
 	ck_assert_int_eq(parse(line), 0);
 }
-END_TEST
 
-START_TEST(wait_call_reads_this_kernel)
+TEST(wait_call_reads_this_kernel)
 {
 	char path[64], text[WAIT_CALL_BYTES];
 	int fds[2], err = -EAGAIN;
@@ -141,9 +136,8 @@ START_TEST(wait_call_reads_this_kernel)
 	ck_assert_int_eq(err, 0);
 	ck_assert_int_eq((int)g_call.arg[0], fds[0]);
 }
-END_TEST
 
-START_TEST(wait_call_kinds_tell_which_argument)
+TEST(wait_call_kinds_tell_which_argument)
 {
 	size_t known = 0;
 
@@ -163,20 +157,4 @@ START_TEST(wait_call_kinds_tell_which_argument)
 	ck_assert_str_eq(wait_call_kind(SYS_wait4)->name, "wait4");
 	ck_assert_ptr_null(wait_call_kind(SYS_getpid));
 	ck_assert_ptr_null(wait_call_kind(-1));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("wait_call");
-	TCase *tcase = suite_case(suite, "wait_call");
-
-	tcase_add_test(tcase, wait_call_has_number_arguments_and_places);
-	tcase_add_test(tcase, wait_call_of_a_thread_in_no_call_has_places_only);
-	tcase_add_test(tcase, wait_call_of_a_running_thread_is_told);
-	tcase_add_test(tcase, wait_call_refuses_what_no_kernel_writes);
-	tcase_add_test(tcase, wait_call_refuses_every_cut_line);
-	tcase_add_test(tcase, wait_call_reads_this_kernel);
-	tcase_add_test(tcase, wait_call_kinds_tell_which_argument);
-	return suite_run(suite);
 }

@@ -47,7 +47,7 @@ static void make_mutex(void)
 	set_word(12, 1);
 }
 
-START_TEST(wait_futex_mutex_has_an_owner)
+TEST(wait_futex_mutex_has_an_owner)
 {
 	make_mutex();
 	ck_assert_int_eq(tell(), WAIT_FUTEX_MUTEX);
@@ -65,9 +65,8 @@ START_TEST(wait_futex_mutex_has_an_owner)
 	set_word(8, 0);
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 }
-END_TEST
 
-START_TEST(wait_futex_robust_mutex_expects_its_owner)
+TEST(wait_futex_robust_mutex_expects_its_owner)
 {
 	start(PLACE, FUTEX_WAIT, FUTEX_WAITERS | 16811);
 	set_word(8, 16811);
@@ -77,19 +76,17 @@ START_TEST(wait_futex_robust_mutex_expects_its_owner)
 	set_word(16, 0);
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 }
-END_TEST
 
-START_TEST(wait_futex_with_priority_inheritance_is_a_mutex)
+TEST(wait_futex_with_priority_inheritance_is_a_mutex)
 {
 	start(PLACE, FUTEX_LOCK_PI | FUTEX_PRIVATE_FLAG, 0);
 	g_futex.has_before = g_futex.has_behind = false;
 	ck_assert_int_eq(tell(), WAIT_FUTEX_MUTEX);
 	ck_assert_uint_eq(g_object, PLACE);
 }
-END_TEST
 
 /* Locks inside the C library have no owner; only the code shows them. */
-START_TEST(wait_futex_lock_of_the_library_is_told_by_its_code)
+TEST(wait_futex_lock_of_the_library_is_told_by_its_code)
 {
 	start(PLACE, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2);
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
@@ -101,17 +98,15 @@ START_TEST(wait_futex_lock_of_the_library_is_told_by_its_code)
 	g_futex.value = 1;
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 }
-END_TEST
 
 /* Programs that call syscall() have their own objects. */
-START_TEST(wait_futex_of_a_raw_call_is_plain)
+TEST(wait_futex_of_a_raw_call_is_plain)
 {
 	make_mutex();
 	g_futex.code = WAIT_CODE_RAW;
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 	ck_assert_uint_eq(g_object, PLACE);
 }
-END_TEST
 
 /* @begin: offset of the pthread_cond_t from the futex. */
 static void make_condition(int begin)
@@ -122,7 +117,7 @@ static void make_condition(int begin)
 	set_word(begin + 0x24, 8); /* one waiter */
 }
 
-START_TEST(wait_futex_condition_lies_before_its_futex)
+TEST(wait_futex_condition_lies_before_its_futex)
 {
 	for (int begin = -0x2c; begin <= -0x28; begin += 4) {
 		make_condition(begin);
@@ -140,7 +135,6 @@ START_TEST(wait_futex_condition_lies_before_its_futex)
 		ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 	}
 }
-END_TEST
 
 static void make_semaphore(void)
 {
@@ -148,7 +142,7 @@ static void make_semaphore(void)
 	set_word(4, 1);
 }
 
-START_TEST(wait_futex_semaphore_counts_its_waiters)
+TEST(wait_futex_semaphore_counts_its_waiters)
 {
 	make_semaphore();
 	ck_assert_int_eq(tell(), WAIT_FUTEX_SEMAPHORE);
@@ -164,10 +158,9 @@ START_TEST(wait_futex_semaphore_counts_its_waiters)
 	g_futex.address += 4;
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 }
-END_TEST
 
 /* A condition just before a semaphore: struct { cond; sem; }. */
-START_TEST(wait_futex_semaphore_behind_a_condition_is_none)
+TEST(wait_futex_semaphore_behind_a_condition_is_none)
 {
 	make_semaphore();
 	set_word(-48, 8);
@@ -175,7 +168,6 @@ START_TEST(wait_futex_semaphore_behind_a_condition_is_none)
 	set_word(-48 + 0x24, 8);
 	ck_assert_int_eq(tell(), WAIT_FUTEX_SEMAPHORE);
 }
-END_TEST
 
 static void make_rwlock(int begin, uint32_t value)
 {
@@ -184,7 +176,7 @@ static void make_rwlock(int begin, uint32_t value)
 	set_word(begin + 24, 16814);
 }
 
-START_TEST(wait_futex_rwlock_has_three_places_to_wait)
+TEST(wait_futex_rwlock_has_three_places_to_wait)
 {
 	const struct {
 		int begin;
@@ -203,9 +195,8 @@ START_TEST(wait_futex_rwlock_has_three_places_to_wait)
 		ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 	}
 }
-END_TEST
 
-START_TEST(wait_futex_barrier_expects_its_round)
+TEST(wait_futex_barrier_expects_its_round)
 {
 	start(PLACE + 4, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2);
 	set_word(-4, 3); /* three arrived */
@@ -221,9 +212,8 @@ START_TEST(wait_futex_barrier_expects_its_round)
 	set_word(-4, 0);
 	ck_assert_int_eq(tell(), WAIT_FUTEX_BARRIER);
 }
-END_TEST
 
-START_TEST(wait_futex_join_is_shared_and_expects_a_thread)
+TEST(wait_futex_join_is_shared_and_expects_a_thread)
 {
 	start(PLACE, FUTEX_WAIT_BITSET | FUTEX_CLOCK_REALTIME, 0x41ad);
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
@@ -233,9 +223,8 @@ START_TEST(wait_futex_join_is_shared_and_expects_a_thread)
 	g_futex.op |= FUTEX_PRIVATE_FLAG;
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 }
-END_TEST
 
-START_TEST(wait_futex_of_another_operation_is_plain)
+TEST(wait_futex_of_another_operation_is_plain)
 {
 	make_mutex();
 	g_futex.op = FUTEX_WAKE | FUTEX_PRIVATE_FLAG;
@@ -243,10 +232,9 @@ START_TEST(wait_futex_of_another_operation_is_plain)
 	g_futex.op = UINT32_MAX;
 	ck_assert_int_eq(tell(), WAIT_FUTEX_PLAIN);
 }
-END_TEST
 
 /* Objects lie near their futex. Go and libgomp use plain futexes only. */
-START_TEST(wait_futex_of_random_memory_is_plain)
+TEST(wait_futex_of_random_memory_is_plain)
 {
 	int named = 0;
 
@@ -263,35 +251,10 @@ START_TEST(wait_futex_of_random_memory_is_plain)
 	}
 	ck_assert_int_lt(named, 100);
 }
-END_TEST
 
-START_TEST(wait_futex_kinds_have_names)
+TEST(wait_futex_kinds_have_names)
 {
 	for (int kind = WAIT_FUTEX_PLAIN; kind <= WAIT_FUTEX_JOIN; kind++)
 		ck_assert(wait_futex_name((enum wait_futex_kind)kind)[0]);
 	ck_assert_str_eq(wait_futex_name(WAIT_FUTEX_JOIN), "join");
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("wait_futex");
-	TCase *tcase = suite_case(suite, "wait_futex");
-
-	tcase_add_test(tcase, wait_futex_mutex_has_an_owner);
-	tcase_add_test(tcase, wait_futex_robust_mutex_expects_its_owner);
-	tcase_add_test(tcase, wait_futex_with_priority_inheritance_is_a_mutex);
-	tcase_add_test(tcase,
-		       wait_futex_lock_of_the_library_is_told_by_its_code);
-	tcase_add_test(tcase, wait_futex_of_a_raw_call_is_plain);
-	tcase_add_test(tcase, wait_futex_condition_lies_before_its_futex);
-	tcase_add_test(tcase, wait_futex_semaphore_counts_its_waiters);
-	tcase_add_test(tcase, wait_futex_semaphore_behind_a_condition_is_none);
-	tcase_add_test(tcase, wait_futex_rwlock_has_three_places_to_wait);
-	tcase_add_test(tcase, wait_futex_barrier_expects_its_round);
-	tcase_add_test(tcase, wait_futex_join_is_shared_and_expects_a_thread);
-	tcase_add_test(tcase, wait_futex_of_another_operation_is_plain);
-	tcase_add_test(tcase, wait_futex_of_random_memory_is_plain);
-	tcase_add_test(tcase, wait_futex_kinds_have_names);
-	return suite_run(suite);
 }

@@ -174,7 +174,7 @@ static void check_mutex(const pthread_mutexattr_t *attributes)
 	pthread_mutex_destroy(&g_mutex);
 }
 
-START_TEST(wait_object_names_mutexes)
+TEST(wait_object_names_mutexes)
 {
 	pthread_mutexattr_t attributes;
 
@@ -190,7 +190,6 @@ START_TEST(wait_object_names_mutexes)
 	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
 	check_mutex(&attributes);
 }
-END_TEST
 
 static void wait_condition(void)
 {
@@ -231,7 +230,7 @@ static void check_condition(const pthread_condattr_t *attributes,
 	pthread_cond_destroy(&g_cond);
 }
 
-START_TEST(wait_object_names_conditions)
+TEST(wait_object_names_conditions)
 {
 	pthread_condattr_t attributes;
 
@@ -241,7 +240,6 @@ START_TEST(wait_object_names_conditions)
 	pthread_condattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
 	check_condition(&attributes, wait_condition);
 }
-END_TEST
 
 static void wait_semaphore(void)
 {
@@ -249,7 +247,7 @@ static void wait_semaphore(void)
 		;
 }
 
-START_TEST(wait_object_names_semaphores)
+TEST(wait_object_names_semaphores)
 {
 	SKIP_IF_UNREADABLE();
 	for (int shared = 0; shared < 2; shared++) {
@@ -261,7 +259,6 @@ START_TEST(wait_object_names_semaphores)
 		sem_destroy(&g_sem);
 	}
 }
-END_TEST
 
 static void wait_reader(void)
 {
@@ -275,7 +272,7 @@ static void wait_writer(void)
 	pthread_rwlock_unlock(&g_rwlock);
 }
 
-START_TEST(wait_object_names_rwlocks)
+TEST(wait_object_names_rwlocks)
 {
 	SKIP_IF_UNREADABLE();
 	pthread_rwlock_wrlock(&g_rwlock);
@@ -294,14 +291,13 @@ START_TEST(wait_object_names_rwlocks)
 	pthread_rwlock_unlock(&g_rwlock);
 	end_wait();
 }
-END_TEST
 
 static void wait_barrier(void)
 {
 	pthread_barrier_wait(&g_barrier);
 }
 
-START_TEST(wait_object_names_barriers)
+TEST(wait_object_names_barriers)
 {
 	SKIP_IF_UNREADABLE();
 	pthread_barrier_init(&g_barrier, NULL, 2);
@@ -313,7 +309,6 @@ START_TEST(wait_object_names_barriers)
 	}
 	pthread_barrier_destroy(&g_barrier);
 }
-END_TEST
 
 static pthread_t g_joined;
 static pid_t g_joined_tid;
@@ -331,7 +326,7 @@ static void wait_join(void)
 	pthread_join(g_joined, NULL);
 }
 
-START_TEST(wait_object_names_the_thread_that_is_joined)
+TEST(wait_object_names_the_thread_that_is_joined)
 {
 	char text[WAIT_TEXT_BYTES];
 
@@ -347,7 +342,6 @@ START_TEST(wait_object_names_the_thread_that_is_joined)
 	sem_post(&g_sem);
 	end_wait();
 }
-END_TEST
 
 /* Looks like a mutex. */
 static uint32_t g_word[16] = { 2, 0, 4711, 1 };
@@ -358,7 +352,7 @@ static void wait_futex(void)
 	syscall(SYS_futex, g_word, 128, 2, NULL, NULL, 0);
 }
 
-START_TEST(wait_object_leaves_other_futexes_plain)
+TEST(wait_object_leaves_other_futexes_plain)
 {
 	SKIP_IF_UNREADABLE();
 	begin_wait(wait_futex);
@@ -368,7 +362,6 @@ START_TEST(wait_object_leaves_other_futexes_plain)
 	syscall(SYS_futex, g_word, 129, 1, NULL, NULL, 0);
 	end_wait();
 }
-END_TEST
 
 /* --- descriptors --------------------------------------------------------- */
 
@@ -426,7 +419,7 @@ static void check_descriptor(void (*wait)(void), const char *text)
 	end_wait();
 }
 
-START_TEST(wait_object_names_pipes_and_sets)
+TEST(wait_object_names_pipes_and_sets)
 {
 	char text[WAIT_TEXT_BYTES];
 	struct stat status;
@@ -454,7 +447,6 @@ START_TEST(wait_object_names_pipes_and_sets)
 	close(fds[0]);
 	close(fds[1]);
 }
-END_TEST
 
 static void wait_epoll(void)
 {
@@ -463,7 +455,7 @@ static void wait_epoll(void)
 	epoll_wait(g_fd, &event, 1, -1);
 }
 
-START_TEST(wait_object_names_what_has_only_a_descriptor)
+TEST(wait_object_names_what_has_only_a_descriptor)
 {
 	struct epoll_event event = { .events = EPOLLIN };
 	char text[WAIT_TEXT_BYTES];
@@ -479,9 +471,8 @@ START_TEST(wait_object_names_what_has_only_a_descriptor)
 	close(g_fd);
 	close(g_write_fd);
 }
-END_TEST
 
-START_TEST(wait_object_names_sockets_by_their_addresses)
+TEST(wait_object_names_sockets_by_their_addresses)
 {
 	struct sockaddr_in own = { .sin_family = AF_INET }, peer;
 	socklen_t size = sizeof(own);
@@ -506,7 +497,6 @@ START_TEST(wait_object_names_sockets_by_their_addresses)
 	close(g_write_fd);
 	close(listener);
 }
-END_TEST
 
 /* --- peers --------------------------------------------------------------- */
 
@@ -554,7 +544,7 @@ static const char *peer_text(const char *kind, int fd, const char *word,
 	return text;
 }
 
-START_TEST(wait_object_says_who_writes_to_a_pipe)
+TEST(wait_object_says_who_writes_to_a_pipe)
 {
 	int fds[2];
 	pid_t pid;
@@ -578,7 +568,6 @@ START_TEST(wait_object_says_who_writes_to_a_pipe)
 	close(fds[0]);
 	close(fds[1]);
 }
-END_TEST
 
 static void wait_write(void)
 {
@@ -588,7 +577,7 @@ static void wait_write(void)
 		;
 }
 
-START_TEST(wait_object_says_who_reads_from_a_pipe)
+TEST(wait_object_says_who_reads_from_a_pipe)
 {
 	int fds[2];
 
@@ -604,9 +593,8 @@ START_TEST(wait_object_says_who_reads_from_a_pipe)
 	end_wait();
 	close(fds[1]);
 }
-END_TEST
 
-START_TEST(wait_object_says_who_has_the_other_unix_socket)
+TEST(wait_object_says_who_has_the_other_unix_socket)
 {
 	struct sockaddr_un name = { .sun_family = AF_UNIX };
 	socklen_t size = offsetof(struct sockaddr_un, sun_path) + 32;
@@ -644,7 +632,6 @@ START_TEST(wait_object_says_who_has_the_other_unix_socket)
 	close(g_write_fd);
 	close(listener);
 }
-END_TEST
 
 /* IPv4, IPv6, and IPv4 to a dual-stack server. */
 static void check_tcp_peer(int family, int server_family)
@@ -681,14 +668,13 @@ static void check_tcp_peer(int family, int server_family)
 	close(listener);
 }
 
-START_TEST(wait_object_says_who_has_the_other_tcp_socket)
+TEST(wait_object_says_who_has_the_other_tcp_socket)
 {
 	SKIP_IF_UNREADABLE();
 	check_tcp_peer(AF_INET, AF_INET);
 	check_tcp_peer(AF_INET6, AF_INET6);
 	check_tcp_peer(AF_INET, AF_INET6);
 }
-END_TEST
 
 static size_t list_none_of_mine(void *context, pid_t pid, pid_t *out,
 				size_t room)
@@ -701,7 +687,7 @@ static size_t list_none_of_mine(void *context, pid_t pid, pid_t *out,
 	return 3;
 }
 
-START_TEST(wait_peers_of_others_are_not_told)
+TEST(wait_peers_of_others_are_not_told)
 {
 	const struct wait_processes none = { .list = list_none_of_mine };
 	struct wait_end end = { .kind = WAIT_END_SOCKET, .inode = 1 };
@@ -715,9 +701,8 @@ START_TEST(wait_peers_of_others_are_not_told)
 	wait_peers_free(&peers);
 	wait_peers_free(&peers);
 }
-END_TEST
 
-START_TEST(wait_text_adds_what_is_at_the_other_end)
+TEST(wait_text_adds_what_is_at_the_other_end)
 {
 	char path[120];
 
@@ -735,7 +720,6 @@ START_TEST(wait_text_adds_what_is_at_the_other_end)
 	ck_assert(!strncmp(g.text, "[unix ...xx", 11));
 	ck_assert(strstr(g.text, "xx to b 5]"));
 }
-END_TEST
 
 /* --- other waits --------------------------------------------------------- */
 
@@ -755,7 +739,7 @@ static void wait_sleep(void)
 		nanosleep(&time, NULL);
 }
 
-START_TEST(wait_object_names_sleep)
+TEST(wait_object_names_sleep)
 {
 	const struct sigaction action = { .sa_handler = wake_up };
 
@@ -766,14 +750,13 @@ START_TEST(wait_object_names_sleep)
 	pthread_kill(g.thread, SIGUSR1);
 	end_wait();
 }
-END_TEST
 
 static void wait_child(void)
 {
 	waitpid(g_child[0], NULL, 0);
 }
 
-START_TEST(wait_object_names_children)
+TEST(wait_object_names_children)
 {
 	SKIP_IF_UNREADABLE();
 	start_child(0);
@@ -782,7 +765,6 @@ START_TEST(wait_object_names_children)
 	kill(g_child[0], SIGKILL);
 	end_wait();
 }
-END_TEST
 
 static void expect_child_waits(pid_t pid, const char *text)
 {
@@ -795,7 +777,7 @@ static void expect_child_waits(pid_t pid, const char *text)
 }
 
 /* The file "syscall" of a stopped child still shows pause(). */
-START_TEST(wait_object_names_stopped_threads)
+TEST(wait_object_names_stopped_threads)
 {
 	SKIP_IF_UNREADABLE();
 	start_child(0);
@@ -808,9 +790,8 @@ START_TEST(wait_object_names_stopped_threads)
 	wait_objects_free(&g.objects);
 	end_children();
 }
-END_TEST
 
-START_TEST(wait_object_of_nobody_says_less)
+TEST(wait_object_of_nobody_says_less)
 {
 	const struct wait_thread thread = { .pid = 1 << 23, .tid = 1 << 23 };
 	struct wait_call call = { .in_call = true, .number = SYS_futex };
@@ -843,11 +824,10 @@ START_TEST(wait_object_of_nobody_says_less)
 	ck_assert_str_eq(g.text, "[page fault]");
 	wait_objects_free(&g.objects);
 }
-END_TEST
 
 /* --- texts --------------------------------------------------------------- */
 
-START_TEST(wait_object_cleans_names_of_files)
+TEST(wait_object_cleans_names_of_files)
 {
 	char path[5000];
 
@@ -868,7 +848,6 @@ START_TEST(wait_object_cleans_names_of_files)
 	ck_assert(!strncmp(g.text, "[file ...xxx", 12));
 	ck_assert(!strcmp(g.text + WAIT_TEXT_BYTES - 7, "x/end]"));
 }
-END_TEST
 
 #define MAPS                                                               \
 	"5600000000-5600001000 r--p 00000000 fe:00 17   /usr/bin/my app\n" \
@@ -892,7 +871,7 @@ static const char *place(const char *maps, uint64_t address)
 	return text;
 }
 
-START_TEST(wait_places_are_in_files_and_behind_them)
+TEST(wait_places_are_in_files_and_behind_them)
 {
 	ck_assert_str_eq(place(MAPS, 0x5600000010), "my app+0x10");
 	ck_assert_str_eq(place(MAPS, 0x5600003fff), "my app+0x3fff");
@@ -906,9 +885,8 @@ START_TEST(wait_places_are_in_files_and_behind_them)
 	ck_assert_str_eq(place(MAPS, 0), "0x0");
 	ck_assert_str_eq(place(MAPS, UINT64_MAX), "0xffffffffffffffff");
 }
-END_TEST
 
-START_TEST(wait_places_of_a_map_that_is_no_map_are_addresses)
+TEST(wait_places_of_a_map_that_is_no_map_are_addresses)
 {
 	static const char *const odd[] = {
 		"",
@@ -924,9 +902,8 @@ START_TEST(wait_places_of_a_map_that_is_no_map_are_addresses)
 	ck_assert_str_eq(place("1000-2000 r--p 0 0:0 1 /a/\n", 0x1800),
 			 "+0x800");
 }
-END_TEST
 
-START_TEST(wait_sockets_are_found_by_their_inode)
+TEST(wait_sockets_are_found_by_their_inode)
 {
 	static const char tcp[] =
 		"   0: 0100007F:1F90 0200007F:C350 01 00000000:00000000 "
@@ -959,9 +936,8 @@ START_TEST(wait_sockets_are_found_by_their_inode)
 	ck_assert(wait_sockets_parse(WAIT_SOCKET_UNIX, pair, 18, g.text));
 	ck_assert_str_eq(g.text, "[unix socket 18]");
 }
-END_TEST
 
-START_TEST(wait_sockets_refuse_lines_that_are_none)
+TEST(wait_sockets_refuse_lines_that_are_none)
 {
 	static const char line[] =
 		"   0: 0100007F:1F90 0200007F:C350 01 00000000:00000000 "
@@ -982,9 +958,8 @@ START_TEST(wait_sockets_refuse_lines_that_are_none)
 		(void)wait_sockets_parse(WAIT_SOCKET_TCP, copy, 4242, g.text);
 	}
 }
-END_TEST
 
-START_TEST(wait_memory_reads_up_to_where_memory_ends)
+TEST(wait_memory_reads_up_to_where_memory_ends)
 {
 	const size_t page = 4096;
 	char *two = aligned_alloc(page, 2 * page), *copy = malloc(3 * page);
@@ -1000,40 +975,4 @@ START_TEST(wait_memory_reads_up_to_where_memory_ends)
 			  0);
 	free(two);
 	free(copy);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("wait_object");
-	TCase *tcase = suite_case(suite, "wait_object");
-
-	tcase_add_test(tcase, wait_object_names_mutexes);
-	tcase_add_test(tcase, wait_object_names_conditions);
-	tcase_add_test(tcase, wait_object_names_semaphores);
-	tcase_add_test(tcase, wait_object_names_rwlocks);
-	tcase_add_test(tcase, wait_object_names_barriers);
-	tcase_add_test(tcase, wait_object_names_the_thread_that_is_joined);
-	tcase_add_test(tcase, wait_object_leaves_other_futexes_plain);
-	tcase_add_test(tcase, wait_object_names_pipes_and_sets);
-	tcase_add_test(tcase, wait_object_names_what_has_only_a_descriptor);
-	tcase_add_test(tcase, wait_object_names_sockets_by_their_addresses);
-	tcase_add_test(tcase, wait_object_says_who_writes_to_a_pipe);
-	tcase_add_test(tcase, wait_object_says_who_reads_from_a_pipe);
-	tcase_add_test(tcase, wait_object_says_who_has_the_other_unix_socket);
-	tcase_add_test(tcase, wait_object_says_who_has_the_other_tcp_socket);
-	tcase_add_test(tcase, wait_peers_of_others_are_not_told);
-	tcase_add_test(tcase, wait_text_adds_what_is_at_the_other_end);
-	tcase_add_test(tcase, wait_object_names_sleep);
-	tcase_add_test(tcase, wait_object_names_stopped_threads);
-	tcase_add_test(tcase, wait_object_names_children);
-	tcase_add_test(tcase, wait_object_of_nobody_says_less);
-	tcase_add_test(tcase, wait_object_cleans_names_of_files);
-	tcase_add_test(tcase, wait_places_are_in_files_and_behind_them);
-	tcase_add_test(tcase,
-		       wait_places_of_a_map_that_is_no_map_are_addresses);
-	tcase_add_test(tcase, wait_sockets_are_found_by_their_inode);
-	tcase_add_test(tcase, wait_sockets_refuse_lines_that_are_none);
-	tcase_add_test(tcase, wait_memory_reads_up_to_where_memory_ends);
-	return suite_run(suite);
 }

@@ -167,7 +167,7 @@ static bool may_read(pid_t pid)
 	return proc_read(pid, "syscall", text, sizeof(text)) > 0;
 }
 
-START_TEST(wait_poller_tells_object_and_stack)
+TEST(wait_poller_tells_object_and_stack)
 {
 	struct wait_poller *poller;
 	pid_t pid = start_child(NULL);
@@ -195,10 +195,9 @@ START_TEST(wait_poller_tells_object_and_stack)
 	free(wait);
 	end_child(pid);
 }
-END_TEST
 
 /* The thread runs, has ended, or never existed. */
-START_TEST(wait_poller_leaves_threads_that_wait_no_more)
+TEST(wait_poller_leaves_threads_that_wait_no_more)
 {
 	struct wait_poller *poller;
 	pid_t pid = start_child(NULL);
@@ -214,7 +213,6 @@ START_TEST(wait_poller_leaves_threads_that_wait_no_more)
 	ck_assert_ptr_null(g.wait);
 	wait_poller_free(&poller);
 }
-END_TEST
 
 static void refuse(void)
 {
@@ -227,7 +225,7 @@ static void become_nobody(void)
 		ck_assert_int_eq(setuid(65534), 0);
 }
 
-START_TEST(wait_poller_does_not_ask_who_refuses_again)
+TEST(wait_poller_does_not_ask_who_refuses_again)
 {
 	struct wait_poller *poller;
 	pid_t pid;
@@ -246,9 +244,8 @@ START_TEST(wait_poller_does_not_ask_who_refuses_again)
 	kill(pid, SIGKILL);
 	end_child(pid);
 }
-END_TEST
 
-START_TEST(wait_poller_asks_for_long_waits_only)
+TEST(wait_poller_asks_for_long_waits_only)
 {
 	struct wait_poller *poller;
 	uint64_t asked = 0;
@@ -263,7 +260,6 @@ START_TEST(wait_poller_asks_for_long_waits_only)
 	wait_poller_free(&poller);
 	ck_assert_uint_ge(g.before_ns, CPU_LONG_NS);
 }
-END_TEST
 
 /* --- a program with unreadable memory ------------------------------------ */
 
@@ -319,7 +315,7 @@ static void wait_stuck(struct wait_poller *poller)
 	}
 }
 
-START_TEST(wait_poller_leaves_a_program_that_keeps_it_waiting)
+TEST(wait_poller_leaves_a_program_that_keeps_it_waiting)
 {
 	struct wait_poller *poller;
 	pid_t missing = start_missing(), pid;
@@ -341,9 +337,8 @@ START_TEST(wait_poller_leaves_a_program_that_keeps_it_waiting)
 	free(g.wait);
 	end_child(pid);
 }
-END_TEST
 
-START_TEST(wait_poller_ends_while_a_program_keeps_it_waiting)
+TEST(wait_poller_ends_while_a_program_keeps_it_waiting)
 {
 	struct wait_poller *poller;
 	pid_t missing = start_missing();
@@ -362,20 +357,18 @@ START_TEST(wait_poller_ends_while_a_program_keeps_it_waiting)
 	ck_assert_ptr_null(poller);
 	kill_missing(missing);
 }
-END_TEST
 
-START_TEST(wait_poller_of_nothing_can_be_freed)
+TEST(wait_poller_of_nothing_can_be_freed)
 {
 	struct wait_poller *poller = NULL;
 
 	wait_poller_free(&poller);
 	ck_assert_ptr_null(poller);
 }
-END_TEST
 
 /* --- files --------------------------------------------------------------- */
 
-START_TEST(wait_files_of_the_next_thread_with_that_id_are_opened)
+TEST(wait_files_of_the_next_thread_with_that_id_are_opened)
 {
 	struct wait_files_thread *thread;
 	struct wait_files files;
@@ -405,7 +398,6 @@ START_TEST(wait_files_of_the_next_thread_with_that_id_are_opened)
 		wait_files_read(thread, WAIT_FILE_SUMS, text, sizeof(text)), 0);
 	wait_files_release(&files);
 }
-END_TEST
 
 /* --- pace ---------------------------------------------------------------- */
 
@@ -437,7 +429,7 @@ static uint64_t pass(uint64_t cost_ns, bool active)
 	return pause;
 }
 
-START_TEST(wait_pace_of_a_sleeping_program_slows_down)
+TEST(wait_pace_of_a_sleeping_program_slows_down)
 {
 	uint64_t pause = 0, passes = 0;
 
@@ -455,9 +447,8 @@ START_TEST(wait_pace_of_a_sleeping_program_slows_down)
 	/* The program wakes up. */
 	ck_assert_uint_le(pass(10000, true), 10 * MS);
 }
-END_TEST
 
-START_TEST(wait_pace_is_as_fast_as_needed)
+TEST(wait_pace_is_as_fast_as_needed)
 {
 	uint64_t pause = 0;
 
@@ -479,9 +470,8 @@ START_TEST(wait_pace_is_as_fast_as_needed)
 	p.seen.long_ns = p.seen.missed_ns = 0;
 	ck_assert_uint_ge(pass(10000, true), WAIT_PACE_LEAST_NS);
 }
-END_TEST
 
-START_TEST(wait_pace_keeps_to_its_budget)
+TEST(wait_pace_keeps_to_its_budget)
 {
 	uint64_t begin, used;
 
@@ -498,27 +488,4 @@ START_TEST(wait_pace_keeps_to_its_budget)
 			  (p.wall_ns - begin) / WAIT_PACE_PART +
 				  2 * WAIT_PACE_SAVED_NS / WAIT_PACE_PART);
 	ck_assert_uint_ge(used, (p.wall_ns - begin) / WAIT_PACE_PART * 9 / 10);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("wait_poller");
-	TCase *tcase = suite_case(suite, "wait_poller");
-
-	tcase_add_test(tcase, wait_poller_tells_object_and_stack);
-	tcase_add_test(tcase, wait_poller_leaves_threads_that_wait_no_more);
-	tcase_add_test(tcase, wait_poller_does_not_ask_who_refuses_again);
-	tcase_add_test(tcase, wait_poller_asks_for_long_waits_only);
-	tcase_add_test(tcase,
-		       wait_poller_leaves_a_program_that_keeps_it_waiting);
-	tcase_add_test(tcase,
-		       wait_poller_ends_while_a_program_keeps_it_waiting);
-	tcase_add_test(tcase, wait_poller_of_nothing_can_be_freed);
-	tcase_add_test(tcase,
-		       wait_files_of_the_next_thread_with_that_id_are_opened);
-	tcase_add_test(tcase, wait_pace_of_a_sleeping_program_slows_down);
-	tcase_add_test(tcase, wait_pace_is_as_fast_as_needed);
-	tcase_add_test(tcase, wait_pace_keeps_to_its_budget);
-	return suite_run(suite);
 }

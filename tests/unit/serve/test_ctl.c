@@ -275,7 +275,9 @@ static void expect_served(void)
 
 /* --- requests ------------------------------------------------------------ */
 
-START_TEST(list_tells_all_programs)
+FIXTURE(set_up, tear_down);
+
+TEST(list_tells_all_programs)
 {
 	json_t *answer = ask("list\n");
 	const json_t *collector = json_object_get(answer, "collector");
@@ -297,9 +299,8 @@ START_TEST(list_tells_all_programs)
 	ck_assert_str_eq(text_at(program, "folder"), want);
 	json_decref(answer);
 }
-END_TEST
 
-START_TEST(target_is_a_pid_a_name_or_a_folder)
+TEST(target_is_a_pid_a_name_or_a_folder)
 {
 	static const char *const lines[] = { "list 1000001\n", "list one\n",
 					     "list folder-0\n" };
@@ -320,9 +321,8 @@ START_TEST(target_is_a_pid_a_name_or_a_folder)
 	expect_error(ask("list two\n"), "'two' is more than one: 1000003, "
 					"1000002 (give the pid of one)");
 }
-END_TEST
 
-START_TEST(pause_of_one_pauses_no_other)
+TEST(pause_of_one_pauses_no_other)
 {
 	json_t *answer = ask("pause one\n");
 
@@ -336,9 +336,8 @@ START_TEST(pause_of_one_pauses_no_other)
 	json_decref(answer);
 	ck_assert_uint_eq(control(0), CONTROL_ON);
 }
-END_TEST
 
-START_TEST(pause_of_all_is_for_those_that_come_too)
+TEST(pause_of_all_is_for_those_that_come_too)
 {
 	json_decref(ask("pause\n"));
 	for (int i = 0; i < SESSIONS; i++)
@@ -349,9 +348,8 @@ START_TEST(pause_of_all_is_for_those_that_come_too)
 		ck_assert_uint_eq(control(i), CONTROL_ON);
 	ck_assert(!g.collector.paused);
 }
-END_TEST
 
-START_TEST(categories_are_told_to_programs)
+TEST(categories_are_told_to_programs)
 {
 	json_decref(ask("categories one\tnet,disk*\n"));
 	ck_assert_str_eq(categories(0), "net,disk*");
@@ -365,9 +363,8 @@ START_TEST(categories_are_told_to_programs)
 	ck_assert_str_eq(categories(1), "");
 	ck_assert_str_eq(g.collector.categories, "");
 }
-END_TEST
 
-START_TEST(categories_of_nonsense_are_refused)
+TEST(categories_of_nonsense_are_refused)
 {
 	char line[CATEGORIES_BYTES + 32] = "categories\t";
 
@@ -383,9 +380,8 @@ START_TEST(categories_of_nonsense_are_refused)
 	ck_assert_str_eq(categories(0), "");
 	ck_assert_str_eq(g.collector.categories, "");
 }
-END_TEST
 
-START_TEST(flush_of_no_time_is_refused)
+TEST(flush_of_no_time_is_refused)
 {
 	expect_error(ask("flush\tsoon\n"), "this is no time");
 	expect_error(ask("flush one\t\n"), "this is no time");
@@ -398,9 +394,8 @@ START_TEST(flush_of_no_time_is_refused)
 	expect_error(ask("flush\t18446744073709551617\n"), "this is no time");
 	expect_served();
 }
-END_TEST
 
-START_TEST(stop_is_answered_when_the_session_is_over)
+TEST(stop_is_answered_when_the_session_is_over)
 {
 	int fd = connect_client();
 	json_t *answer;
@@ -422,9 +417,8 @@ START_TEST(stop_is_answered_when_the_session_is_over)
 	json_decref(answer);
 	ck_assert(!g.collector.closing);
 }
-END_TEST
 
-START_TEST(stop_of_all_is_answered_at_our_end)
+TEST(stop_of_all_is_answered_at_our_end)
 {
 	int fd = connect_client();
 	json_t *answer;
@@ -444,11 +438,10 @@ START_TEST(stop_of_all_is_answered_at_our_end)
 	ck_assert_int_eq(recv(fd, text, 1, 0), 0);
 	close(fd);
 }
-END_TEST
 
 /* --- malformed requests -------------------------------------------------- */
 
-START_TEST(request_of_nonsense_is_refused)
+TEST(request_of_nonsense_is_refused)
 {
 	static const char *const lines[] = { "\n",	"frob\n",  "LIST\n",
 					     "list1\n", " list\n", "\tlist\n",
@@ -462,9 +455,8 @@ START_TEST(request_of_nonsense_is_refused)
 		ck_assert_uint_eq(control(i), CONTROL_ON);
 	expect_served();
 }
-END_TEST
 
-START_TEST(target_of_nonsense_is_said_as_text)
+TEST(target_of_nonsense_is_said_as_text)
 {
 	/* The answer is JSON for any target. */
 	json_t *answer = ask_bytes("list \"\\\377\001\n", 10);
@@ -476,9 +468,8 @@ START_TEST(target_of_nonsense_is_said_as_text)
 					 "(see perfrec ctl list)");
 	expect_served();
 }
-END_TEST
 
-START_TEST(request_may_come_in_pieces)
+TEST(request_may_come_in_pieces)
 {
 	int fd = connect_client();
 	json_t *answer;
@@ -497,9 +488,8 @@ START_TEST(request_may_come_in_pieces)
 	ck_assert(!g.collector.closing);
 	expect_served();
 }
-END_TEST
 
-START_TEST(request_as_long_as_may_be_is_read)
+TEST(request_as_long_as_may_be_is_read)
 {
 	char line[CTL_REQUEST_MAX];
 	json_t *answer;
@@ -515,9 +505,8 @@ START_TEST(request_as_long_as_may_be_is_read)
 	json_decref(answer);
 	expect_served();
 }
-END_TEST
 
-START_TEST(request_that_is_too_long_is_refused)
+TEST(request_that_is_too_long_is_refused)
 {
 	static char line[20 * CTL_REQUEST_MAX];
 
@@ -529,9 +518,8 @@ START_TEST(request_that_is_too_long_is_refused)
 	expect_error(ask_bytes(line, sizeof(line)), "the request is too long");
 	expect_served();
 }
-END_TEST
 
-START_TEST(client_that_hangs_up_is_forgotten)
+TEST(client_that_hangs_up_is_forgotten)
 {
 	int fd = connect_client();
 
@@ -556,9 +544,8 @@ START_TEST(client_that_hangs_up_is_forgotten)
 	ck_assert(!ctl_server_has_connections(g.server));
 	expect_served();
 }
-END_TEST
 
-START_TEST(client_that_hangs_up_while_it_waits_is_forgotten_later)
+TEST(client_that_hangs_up_while_it_waits_is_forgotten_later)
 {
 	int fd = connect_client();
 
@@ -572,9 +559,8 @@ START_TEST(client_that_hangs_up_while_it_waits_is_forgotten_later)
 	ck_assert(!ctl_server_has_connections(g.server));
 	ck_assert_uint_eq(control(0), CONTROL_OFF);
 }
-END_TEST
 
-START_TEST(clients_beyond_sixteen_replace_a_silent_one)
+TEST(clients_beyond_sixteen_replace_a_silent_one)
 {
 	int fd[17];
 	char byte;
@@ -596,10 +582,9 @@ START_TEST(clients_beyond_sixteen_replace_a_silent_one)
 	}
 	expect_served();
 }
-END_TEST
 
 /* Half of the clients have hung up; that changes nothing. */
-START_TEST(requests_that_wait_keep_nobody_out)
+TEST(requests_that_wait_keep_nobody_out)
 {
 	json_t *answer;
 	int fd[40];
@@ -622,9 +607,8 @@ START_TEST(requests_that_wait_keep_nobody_out)
 	for (size_t i = 2; i < 38; i += 2)
 		close(fd[i]);
 }
-END_TEST
 
-START_TEST(answer_that_is_taken_slowly_comes_whole)
+TEST(answer_that_is_taken_slowly_comes_whole)
 {
 	int fd = connect_client();
 	json_t *answer, *pids;
@@ -655,9 +639,8 @@ START_TEST(answer_that_is_taken_slowly_comes_whole)
 	g.process[2].next = NULL;
 	expect_served();
 }
-END_TEST
 
-START_TEST(names_of_programs_are_said_as_text)
+TEST(names_of_programs_are_said_as_text)
 {
 	json_t *answer;
 
@@ -668,11 +651,10 @@ START_TEST(names_of_programs_are_said_as_text)
 		strstr(text_at(program_at(answer, 0), "program"), "\"a\\"));
 	json_decref(answer);
 }
-END_TEST
 
 /* --- the socket and its link --------------------------------------------- */
 
-START_TEST(link_leads_to_the_socket)
+TEST(link_leads_to_the_socket)
 {
 	char to[PATH_MAX] = "";
 
@@ -685,9 +667,8 @@ START_TEST(link_leads_to_the_socket)
 	ck_assert_int_eq(access("socket" SOCKET_PATH_CTL, F_OK), -1);
 	ck_assert_int_eq(readlink("dir/" SOCKET_PATH_LINK, to, sizeof(to)), -1);
 }
-END_TEST
 
-START_TEST(link_of_a_collector_that_was_killed_is_replaced)
+TEST(link_of_a_collector_that_was_killed_is_replaced)
 {
 	char to[PATH_MAX] = "";
 
@@ -699,9 +680,8 @@ START_TEST(link_of_a_collector_that_was_killed_is_replaced)
 			 0);
 	ck_assert_str_eq(to, "socket" SOCKET_PATH_CTL);
 }
-END_TEST
 
-START_TEST(link_takes_the_place_of_nothing_else)
+TEST(link_takes_the_place_of_nothing_else)
 {
 	char to[PATH_MAX] = "";
 
@@ -716,42 +696,4 @@ START_TEST(link_takes_the_place_of_nothing_else)
 	ck_assert_int_gt(readlink("dir2/" SOCKET_PATH_LINK, to, sizeof(to) - 1),
 			 0);
 	ck_assert_str_eq(to, "elsewhere");
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("ctl");
-	TCase *requests = suite_case(suite, "requests");
-	TCase *hostile = suite_case(suite, "hostile");
-	TCase *link = suite_case(suite, "link");
-
-	tcase_add_checked_fixture(requests, set_up, tear_down);
-	tcase_add_checked_fixture(hostile, set_up, tear_down);
-	tcase_add_checked_fixture(link, set_up, tear_down);
-	tcase_add_test(requests, list_tells_all_programs);
-	tcase_add_test(requests, target_is_a_pid_a_name_or_a_folder);
-	tcase_add_test(requests, pause_of_one_pauses_no_other);
-	tcase_add_test(requests, pause_of_all_is_for_those_that_come_too);
-	tcase_add_test(requests, categories_are_told_to_programs);
-	tcase_add_test(requests, categories_of_nonsense_are_refused);
-	tcase_add_test(requests, flush_of_no_time_is_refused);
-	tcase_add_test(requests, stop_is_answered_when_the_session_is_over);
-	tcase_add_test(requests, stop_of_all_is_answered_at_our_end);
-	tcase_add_test(hostile, request_of_nonsense_is_refused);
-	tcase_add_test(hostile, target_of_nonsense_is_said_as_text);
-	tcase_add_test(hostile, request_may_come_in_pieces);
-	tcase_add_test(hostile, request_as_long_as_may_be_is_read);
-	tcase_add_test(hostile, request_that_is_too_long_is_refused);
-	tcase_add_test(hostile, client_that_hangs_up_is_forgotten);
-	tcase_add_test(hostile,
-		       client_that_hangs_up_while_it_waits_is_forgotten_later);
-	tcase_add_test(hostile, clients_beyond_sixteen_replace_a_silent_one);
-	tcase_add_test(hostile, requests_that_wait_keep_nobody_out);
-	tcase_add_test(hostile, answer_that_is_taken_slowly_comes_whole);
-	tcase_add_test(hostile, names_of_programs_are_said_as_text);
-	tcase_add_test(link, link_leads_to_the_socket);
-	tcase_add_test(link, link_of_a_collector_that_was_killed_is_replaced);
-	tcase_add_test(link, link_takes_the_place_of_nothing_else);
-	return suite_run(suite);
 }

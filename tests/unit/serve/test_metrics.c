@@ -118,7 +118,9 @@ static void expect_begin(const char *answer, const char *begin)
 
 /* --- tests --------------------------------------------------------------- */
 
-START_TEST(figures_are_answered)
+FIXTURE(set_up, tear_down);
+
+TEST(figures_are_answered)
 {
 	const char *answer;
 
@@ -130,9 +132,8 @@ START_TEST(figures_are_answered)
 	ck_assert_ptr_null(strstr(ask("HEAD /metrics HTTP/1.1\n\n"),
 				  "perfrec_programs_total"));
 }
-END_TEST
 
-START_TEST(nonsense_is_refused)
+TEST(nonsense_is_refused)
 {
 	char *much = malloc(8192);
 
@@ -148,9 +149,8 @@ START_TEST(nonsense_is_refused)
 	expect_begin(ask(much), "HTTP/1.0 431 ");
 	free(much);
 }
-END_TEST
 
-START_TEST(collector_that_is_busy_is_said_to_be)
+TEST(collector_that_is_busy_is_said_to_be)
 {
 	int fd;
 
@@ -159,9 +159,8 @@ START_TEST(collector_that_is_busy_is_said_to_be)
 	say(fd, GET);
 	expect_begin(hear(fd, false), "HTTP/1.0 503 ");
 }
-END_TEST
 
-START_TEST(silent_clients_are_sent_away)
+TEST(silent_clients_are_sent_away)
 {
 	int silent[40], fd;
 
@@ -175,9 +174,8 @@ START_TEST(silent_clients_are_sent_away)
 	say(fd, GET);
 	expect_begin(hear(fd, true), "HTTP/1.0 200 OK\r\n");
 }
-END_TEST
 
-START_TEST(others_of_one_process_keep_nobody_out)
+TEST(others_of_one_process_keep_nobody_out)
 {
 	int silent[40], fd, status;
 	pid_t pid;
@@ -196,10 +194,9 @@ START_TEST(others_of_one_process_keep_nobody_out)
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_int_eq(status, 0);
 }
-END_TEST
 
 /* A client passes a descriptor whose close(2) may take long. */
-START_TEST(descriptors_of_clients_are_not_kept)
+TEST(descriptors_of_clients_are_not_kept)
 {
 	union {
 		struct cmsghdr header;
@@ -225,7 +222,6 @@ START_TEST(descriptors_of_clients_are_not_kept)
 	ck_assert_int_eq(read(pair[0], &byte, 1), 0);
 	close(pair[0]);
 }
-END_TEST
 
 static bool is_there(const char *path)
 {
@@ -234,7 +230,7 @@ static bool is_there(const char *path)
 	return stat(path, &status) == 0 && status.st_size > 0;
 }
 
-START_TEST(file_is_written_and_removed)
+TEST(file_is_written_and_removed)
 {
 	start("file");
 	while (!is_there("file"))
@@ -243,9 +239,8 @@ START_TEST(file_is_written_and_removed)
 	ck_assert_int_eq(access("file", F_OK), -1);
 	ck_assert_int_eq(access("file.new", F_OK), -1);
 }
-END_TEST
 
-START_TEST(what_is_no_file_is_refused)
+TEST(what_is_no_file_is_refused)
 {
 	ck_assert_int_eq(mkdir("folder", 0700), 0);
 	ck_assert_int_eq(mkfifo("pipe", 0600), 0);
@@ -257,9 +252,8 @@ START_TEST(what_is_no_file_is_refused)
 	ck_assert_ptr_null(g.metrics);
 	ck_assert_int_eq(access("pipe", F_OK), 0);
 }
-END_TEST
 
-START_TEST(path_of_a_socket_is_not_too_long)
+TEST(path_of_a_socket_is_not_too_long)
 {
 	char path[1024] = METRICS_SOCKET;
 
@@ -269,7 +263,6 @@ START_TEST(path_of_a_socket_is_not_too_long)
 			 -ENAMETOOLONG);
 	ck_assert_ptr_null(g.metrics);
 }
-END_TEST
 
 static void make_file(const char *path, const char *text)
 {
@@ -280,7 +273,7 @@ static void make_file(const char *path, const char *text)
 	fclose(file);
 }
 
-START_TEST(what_others_wrote_is_kept)
+TEST(what_others_wrote_is_kept)
 {
 	char text[16] = "";
 	FILE *file;
@@ -299,9 +292,8 @@ START_TEST(what_others_wrote_is_kept)
 			 -EEXIST);
 	ck_assert_int_eq(access("other.new", F_OK), 0);
 }
-END_TEST
 
-START_TEST(figures_of_an_older_collector_are_replaced)
+TEST(figures_of_an_older_collector_are_replaced)
 {
 	start("file");
 	while (!is_there("file"))
@@ -317,25 +309,4 @@ START_TEST(figures_of_an_older_collector_are_replaced)
 	ck_assert_int_eq(access("file", F_OK), -1);
 	make_file("empty", "");
 	start("empty");
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("metrics");
-	TCase *tcase = suite_case(suite, "metrics");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, figures_are_answered);
-	tcase_add_test(tcase, nonsense_is_refused);
-	tcase_add_test(tcase, collector_that_is_busy_is_said_to_be);
-	tcase_add_test(tcase, silent_clients_are_sent_away);
-	tcase_add_test(tcase, others_of_one_process_keep_nobody_out);
-	tcase_add_test(tcase, descriptors_of_clients_are_not_kept);
-	tcase_add_test(tcase, file_is_written_and_removed);
-	tcase_add_test(tcase, what_is_no_file_is_refused);
-	tcase_add_test(tcase, path_of_a_socket_is_not_too_long);
-	tcase_add_test(tcase, what_others_wrote_is_kept);
-	tcase_add_test(tcase, figures_of_an_older_collector_are_replaced);
-	return suite_run(suite);
 }

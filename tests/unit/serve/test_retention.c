@@ -121,54 +121,52 @@ static void setup(void)
 	put_recording("a-b-5", 10, 64);
 }
 
-START_TEST(a_number_of_all)
+SUITE(scratch_enter, scratch_leave);
+
+FIXTURE(setup, NULL);
+
+TEST(a_number_of_all)
 {
 	look("2", 3, 0);
 	THERE("a-b-4", "a-b-5");
 	GONE("a-1", "a-2", "a-3.1");
 }
-END_TEST
 
-START_TEST(a_number_of_each)
+TEST(a_number_of_each)
 {
 	look("each:2", 1, 0);
 	THERE("a-2", "a-3.1", "a-b-4", "a-b-5");
 	GONE("a-1");
 }
-END_TEST
 
-START_TEST(a_size)
+TEST(a_size)
 {
 	look("200K", 3, 0);
 	THERE("a-b-4", "a-b-5");
 	GONE("a-1", "a-2", "a-3.1");
 }
-END_TEST
 
-START_TEST(an_age)
+TEST(an_age)
 {
 	look("35h", 2, 0);
 	THERE("a-3.1", "a-b-4", "a-b-5");
 	GONE("a-1", "a-2");
 }
-END_TEST
 
-START_TEST(several_limits)
+TEST(several_limits)
 {
 	look("each:35h,each:1,1w", 3, 0);
 	THERE("a-3.1", "a-b-5");
 	GONE("a-1", "a-2", "a-b-4");
 }
-END_TEST
 
-START_TEST(the_newest_stays)
+TEST(the_newest_stays)
 {
 	look("1K", 4, 0);
 	THERE("a-b-5");
 }
-END_TEST
 
-START_TEST(what_is_in_use_stays)
+TEST(what_is_in_use_stays)
 {
 	int fd = open("a-1", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -180,9 +178,8 @@ START_TEST(what_is_in_use_stays)
 	look("3", 1, 0);
 	GONE("a-1");
 }
-END_TEST
 
-START_TEST(what_is_not_ours_stays)
+TEST(what_is_not_ours_stays)
 {
 	put_recording("outside", 90, 64); /* not a daemon's name */
 	ck_assert_int_eq(symlink("outside", "a-6"), 0);
@@ -219,9 +216,8 @@ START_TEST(what_is_not_ours_stays)
 	      "a-8/wall.pb.gz", "a-9/trace.pftrace", "a-10/wall.pb.gz",
 	      "a-10/summary.json", "a-11/summary.json", "a-b-5");
 }
-END_TEST
 
-START_TEST(lists_of_limits)
+TEST(lists_of_limits)
 {
 	static const char *const wrong[] = {
 		"",
@@ -262,27 +258,4 @@ START_TEST(lists_of_limits)
 	ck_assert_uint_eq(limits.each.bytes, 0);
 	ck_assert_uint_eq(limits.each.age_ns, 14 * 24 * HOUR * 1000000000ull);
 	ck_assert_uint_eq(limits.each.count, 3);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("retention");
-	TCase *tests = suite_case(suite, "retention");
-	int failed;
-
-	scratch_enter();
-	tcase_add_checked_fixture(tests, setup, NULL);
-	tcase_add_test(tests, a_number_of_all);
-	tcase_add_test(tests, a_number_of_each);
-	tcase_add_test(tests, a_size);
-	tcase_add_test(tests, an_age);
-	tcase_add_test(tests, several_limits);
-	tcase_add_test(tests, the_newest_stays);
-	tcase_add_test(tests, what_is_in_use_stays);
-	tcase_add_test(tests, what_is_not_ours_stays);
-	tcase_add_test(tests, lists_of_limits);
-	failed = suite_run(suite);
-	scratch_leave();
-	return failed;
 }

@@ -58,13 +58,14 @@ static void assert_refused(const char *why)
 	ck_assert_msg(strstr(got, why), "'%s', not '%s'", got, why);
 }
 
-START_TEST(session_within_all_limits_is_let_in)
+FIXTURE(setup, NULL);
+
+TEST(session_within_all_limits_is_let_in)
 {
 	ck_assert_ptr_null(session_refuse(&g_collector, USER, PID, 1 << 20));
 }
-END_TEST
 
-START_TEST(session_too_many_at_once_are_refused)
+TEST(session_too_many_at_once_are_refused)
 {
 	g_collector.process_count = 100000;
 	g_limits.sessions = 1023;
@@ -75,7 +76,6 @@ START_TEST(session_too_many_at_once_are_refused)
 	g_collector.recording_count = 1024;
 	assert_refused("at once");
 }
-END_TEST
 
 static int begin_all(void)
 {
@@ -90,7 +90,7 @@ static int begin_all(void)
 	return count;
 }
 
-START_TEST(session_user_leaves_others_as_much)
+TEST(session_user_leaves_others_as_much)
 {
 	static const uid_t allowed[] = { OTHER };
 
@@ -107,15 +107,13 @@ START_TEST(session_user_leaves_others_as_much)
 	assert_refused("--max-total");
 	ck_assert_ptr_null(session_refuse(&g_collector, OTHER, PID, 1 << 20));
 }
-END_TEST
 
-START_TEST(session_only_user_may_have_all)
+TEST(session_only_user_may_have_all)
 {
 	ck_assert_int_eq(begin_all(), 1024);
 }
-END_TEST
 
-START_TEST(session_users_have_rates_of_their_own)
+TEST(session_users_have_rates_of_their_own)
 {
 	struct user *user = users_find(&g_limits.users, USER);
 
@@ -124,14 +122,13 @@ START_TEST(session_users_have_rates_of_their_own)
 	assert_refused("in a second");
 	ck_assert_ptr_null(session_refuse(&g_collector, OTHER, PID, 1 << 20));
 }
-END_TEST
 
 static bool may_have(uint64_t bytes)
 {
 	return !session_refuse(&g_collector, USER, PID, bytes);
 }
 
-START_TEST(session_too_much_memory_is_refused)
+TEST(session_too_much_memory_is_refused)
 {
 	uint64_t usual = 64ULL << 30;
 
@@ -145,9 +142,8 @@ START_TEST(session_too_much_memory_is_refused)
 	session_unlist(&g_collector, &g_arena);
 	ck_assert(may_have(usual));
 }
-END_TEST
 
-START_TEST(session_large_ones_leave_a_quarter)
+TEST(session_large_ones_leave_a_quarter)
 {
 	uint64_t most = 24ULL << 40;
 
@@ -161,7 +157,6 @@ START_TEST(session_large_ones_leave_a_quarter)
 	session_unlist(&g_collector, &g_arena);
 	ck_assert(may_have(most));
 }
-END_TEST
 
 /* Begins sessions until one is refused; *@why becomes the reason. */
 static int begin_many(pid_t pid, const char **why)
@@ -181,7 +176,7 @@ static int begin_many(pid_t pid, const char **why)
 	return i;
 }
 
-START_TEST(session_burst_is_let_in_and_no_more)
+TEST(session_burst_is_let_in_and_no_more)
 {
 	const char *why;
 	int count = begin_many(getpid(), &why);
@@ -195,9 +190,8 @@ START_TEST(session_burst_is_let_in_and_no_more)
 	ck_assert_ptr_null(
 		session_refuse(&g_collector, USER, getpid(), 1 << 20));
 }
-END_TEST
 
-START_TEST(session_burst_leaves_room_for_others)
+TEST(session_burst_leaves_room_for_others)
 {
 	const char *why;
 	int count;
@@ -208,9 +202,8 @@ START_TEST(session_burst_leaves_room_for_others)
 	ck_assert_int_ge(count, 16);
 	ck_assert_int_lt(count, 1000);
 }
-END_TEST
 
-START_TEST(session_beyond_max_total_is_refused)
+TEST(session_beyond_max_total_is_refused)
 {
 	g_limits.max_total = 1000;
 	g_limits.finished_bytes = 999;
@@ -218,10 +211,9 @@ START_TEST(session_beyond_max_total_is_refused)
 	g_limits.finished_bytes = 1000;
 	assert_refused("--max-total");
 }
-END_TEST
 
 /* Unread data of 16 MiB each delayed the end of a daemon by seconds. */
-START_TEST(session_too_many_of_one_process_are_refused)
+TEST(session_too_many_of_one_process_are_refused)
 {
 	void *open[16];
 
@@ -243,9 +235,8 @@ START_TEST(session_too_many_of_one_process_are_refused)
 	}
 	symbol_cache_put(&g_collector.symbols);
 }
-END_TEST
 
-START_TEST(session_has_a_number_and_is_over_when_unlisted)
+TEST(session_has_a_number_and_is_over_when_unlisted)
 {
 	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
 	session_begin(&g_collector, &g_arena);
@@ -256,9 +247,8 @@ START_TEST(session_has_a_number_and_is_over_when_unlisted)
 	g_collector.arenas = NULL;
 	ck_assert(session_is_over(&g_collector, 1));
 }
-END_TEST
 
-START_TEST(session_with_own_recording_is_over_when_that_is_finished)
+TEST(session_with_own_recording_is_over_when_that_is_finished)
 {
 	ck_assert_int_eq(symbol_cache_new(&g_collector.symbols), 0);
 	ck_assert_int_eq(session_open(&g_collector, &g_arena, true), 0);
@@ -270,14 +260,13 @@ START_TEST(session_with_own_recording_is_over_when_that_is_finished)
 	ck_assert_uint_eq(g_collector.recording_count, 0);
 	symbol_cache_put(&g_collector.symbols);
 }
-END_TEST
 
 static uint32_t control(void)
 {
 	return atom_load_acq(&g_head.page.control);
 }
 
-START_TEST(session_control_is_on_once_released)
+TEST(session_control_is_on_once_released)
 {
 	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
 	session_begin(&g_collector, &g_arena);
@@ -285,9 +274,8 @@ START_TEST(session_control_is_on_once_released)
 	session_release(&g_arena);
 	ck_assert_uint_eq(control(), CONTROL_ON);
 }
-END_TEST
 
-START_TEST(session_paused_while_held_starts_paused)
+TEST(session_paused_while_held_starts_paused)
 {
 	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
 	session_begin(&g_collector, &g_arena);
@@ -298,9 +286,8 @@ START_TEST(session_paused_while_held_starts_paused)
 	session_pause(&g_arena, false);
 	ck_assert_uint_eq(control(), CONTROL_ON);
 }
-END_TEST
 
-START_TEST(session_pause_is_known_by_time)
+TEST(session_pause_is_known_by_time)
 {
 	uint64_t before = clock_boottime_ns(), from, to;
 
@@ -314,9 +301,8 @@ START_TEST(session_pause_is_known_by_time)
 	session_pause(&g_arena, false);
 	ck_assert(!pause_at(&g_arena.pauses, clock_boottime_ns(), &from, &to));
 }
-END_TEST
 
-START_TEST(session_stopped_stays_off)
+TEST(session_stopped_stays_off)
 {
 	ck_assert_int_eq(session_open(&g_collector, &g_arena, false), 0);
 	session_begin(&g_collector, &g_arena);
@@ -325,33 +311,4 @@ START_TEST(session_stopped_stays_off)
 	session_pause(&g_arena, true);
 	session_pause(&g_arena, false);
 	ck_assert_uint_eq(control(), CONTROL_OFF);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("session");
-	TCase *tcase = suite_case(suite, "session");
-
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, session_within_all_limits_is_let_in);
-	tcase_add_test(tcase, session_too_many_at_once_are_refused);
-	tcase_add_test(tcase, session_user_leaves_others_as_much);
-	tcase_add_test(tcase, session_only_user_may_have_all);
-	tcase_add_test(tcase, session_users_have_rates_of_their_own);
-	tcase_add_test(tcase, session_too_much_memory_is_refused);
-	tcase_add_test(tcase, session_large_ones_leave_a_quarter);
-	tcase_add_test(tcase, session_burst_is_let_in_and_no_more);
-	tcase_add_test(tcase, session_burst_leaves_room_for_others);
-	tcase_add_test(tcase, session_beyond_max_total_is_refused);
-	tcase_add_test(tcase, session_too_many_of_one_process_are_refused);
-	tcase_add_test(tcase, session_has_a_number_and_is_over_when_unlisted);
-	tcase_add_test(
-		tcase,
-		session_with_own_recording_is_over_when_that_is_finished);
-	tcase_add_test(tcase, session_control_is_on_once_released);
-	tcase_add_test(tcase, session_paused_while_held_starts_paused);
-	tcase_add_test(tcase, session_pause_is_known_by_time);
-	tcase_add_test(tcase, session_stopped_stays_off);
-	return suite_run(suite);
 }

@@ -11,7 +11,7 @@ static int64_t sinking(void)
 	return 5 - 2 * g_calls++;
 }
 
-START_TEST(min_and_max_evaluate_each_argument_once)
+TEST(min_and_max_evaluate_each_argument_once)
 {
 	g_calls = 0;
 	ck_assert_int_eq(MIN(sinking(), 7), 5);
@@ -20,9 +20,8 @@ START_TEST(min_and_max_evaluate_each_argument_once)
 	ck_assert_int_eq(MAX(MAX(-7, sinking()), -9), -1);
 	ck_assert_int_eq(g_calls, 4);
 }
-END_TEST
 
-START_TEST(min_and_max_compare_constants_with_unsigned_values)
+TEST(min_and_max_compare_constants_with_unsigned_values)
 {
 	uint64_t large = UINT64_MAX;
 	uint16_t small = 200;
@@ -30,16 +29,4 @@ START_TEST(min_and_max_compare_constants_with_unsigned_values)
 	ck_assert_uint_eq(MIN(large, 1), 1);
 	ck_assert_uint_eq(MAX(1, large), UINT64_MAX);
 	ck_assert_uint_eq(MIN(small, 300), 200);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("compiler");
-	TCase *tcase = suite_case(suite, "compiler");
-
-	tcase_add_test(tcase, min_and_max_evaluate_each_argument_once);
-	tcase_add_test(tcase,
-		       min_and_max_compare_constants_with_unsigned_values);
-	return suite_run(suite);
 }

@@ -9,32 +9,29 @@
 #include "tests/suite.h"
 
 /* Test vectors of FNV's authors. */
-START_TEST(hash_is_fnv_1a_of_64_bits)
+TEST(hash_is_fnv_1a_of_64_bits)
 {
 	ck_assert_uint_eq(hash_text(HASH_START, ""), 0xcbf29ce484222325);
 	ck_assert_uint_eq(hash_text(HASH_START, "a"), 0xaf63dc4c8601ec8c);
 	ck_assert_uint_eq(hash_text(HASH_START, "foobar"), 0x85944171f73967e8);
 	ck_assert_uint_eq(hash_bytes(HASH_START, "a\0", 2), 0x089be207b544f1e4);
 }
-END_TEST
 
-START_TEST(hash_of_two_parts_is_that_of_the_whole)
+TEST(hash_of_two_parts_is_that_of_the_whole)
 {
 	ck_assert_uint_eq(hash_bytes(hash_text(HASH_START, "foo"), "bar", 3),
 			  hash_text(HASH_START, "foobar"));
 }
-END_TEST
 
-START_TEST(hash_fold_mixes_high_bits_into_low_ones)
+TEST(hash_fold_mixes_high_bits_into_low_ones)
 {
 	ck_assert_uint_eq(hash_fold(0x1234567800000000) & 0xffffffff,
 			  0x12345678);
 	ck_assert_uint_eq(hash_fold(7), 7);
 }
-END_TEST
 
 /* A hash that ignores a byte would degrade a table to a list. */
-START_TEST(hash_words_differs_by_each_byte)
+TEST(hash_words_differs_by_each_byte)
 {
 	char text[29] = "";
 	uint64_t before = hash_words(HASH_START, text, sizeof(text));
@@ -49,7 +46,6 @@ START_TEST(hash_words_differs_by_each_byte)
 			  before);
 	ck_assert_uint_eq(hash_words(HASH_START, "a", 1), 0xaf63dc4c8601ec8c);
 }
-END_TEST
 
 /* Names of @bytes that end in a number must spread over a table. */
 static void check_numbered(int bytes)
@@ -70,22 +66,8 @@ static void check_numbered(int bytes)
 	ck_assert_msg(places > 3500, "%u of names of %d bytes", places, bytes);
 }
 
-START_TEST(hash_words_of_numbered_names_differ_in_low_bits)
+TEST(hash_words_of_numbered_names_differ_in_low_bits)
 {
 	for (int bytes = 16; bytes < 40; bytes++)
 		check_numbered(bytes);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("hash");
-	TCase *tcase = suite_case(suite, "hash");
-
-	tcase_add_test(tcase, hash_is_fnv_1a_of_64_bits);
-	tcase_add_test(tcase, hash_of_two_parts_is_that_of_the_whole);
-	tcase_add_test(tcase, hash_fold_mixes_high_bits_into_low_ones);
-	tcase_add_test(tcase, hash_words_differs_by_each_byte);
-	tcase_add_test(tcase, hash_words_of_numbered_names_differ_in_low_bits);
-	return suite_run(suite);
 }

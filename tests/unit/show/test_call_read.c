@@ -136,15 +136,16 @@ static void check_calls(const struct call_choice *choice, const char *expected)
 	ck_assert_ptr_null(reader);
 }
 
-START_TEST(no_choice_gives_every_call)
+FIXTURE(set_up, tear_down);
+
+TEST(no_choice_gives_every_call)
 {
 	check_calls(&(struct call_choice){ 0 },
 		    "main@10 .leaf@20 ./leaf@25 .leaf@100 ..deep@200 "
 		    "../deep@350 ./leaf@400 .leaf@900 ./leaf@905 /main@1000 ");
 }
-END_TEST
 
-START_TEST(short_calls_are_left_out_and_begins_around_long_ones_come_first)
+TEST(short_calls_are_left_out_and_begins_around_long_ones_come_first)
 {
 	check_calls(&(struct call_choice){ .min_ns = 5 },
 		    "main@10 .leaf@20 ./leaf@25 .leaf@100 ..deep@200 "
@@ -156,27 +157,24 @@ START_TEST(short_calls_are_left_out_and_begins_around_long_ones_come_first)
 		    "main@10 .leaf@100 ./leaf@400 /main@1000 ");
 	check_calls(&(struct call_choice){ .min_ns = 991 }, "");
 }
-END_TEST
 
-START_TEST(range_gives_the_calls_of_which_a_part_lies_in_it)
+TEST(range_gives_the_calls_of_which_a_part_lies_in_it)
 {
 	check_calls(&(struct call_choice){ .range = { START_NS + 210,
 						      START_NS + 810 } },
 		    "main@10 .leaf@100 ..deep@200 ../deep@350 ./leaf@400 "
 		    "/main@1000 ");
 }
-END_TEST
 
-START_TEST(depth_leaves_out_what_is_nested_deeper)
+TEST(depth_leaves_out_what_is_nested_deeper)
 {
 	check_calls(&(struct call_choice){ .depth = 1 }, "main@10 /main@1000 ");
 	check_calls(&(struct call_choice){ .depth = 2 },
 		    "main@10 .leaf@20 ./leaf@25 .leaf@100 ./leaf@400 "
 		    ".leaf@900 ./leaf@905 /main@1000 ");
 }
-END_TEST
 
-START_TEST(function_gives_its_calls_and_what_they_call)
+TEST(function_gives_its_calls_and_what_they_call)
 {
 	static const char *const leaf[] = { "lea*" };
 	static const char *const deep[] = { "deep" };
@@ -189,9 +187,8 @@ START_TEST(function_gives_its_calls_and_what_they_call)
 		&(struct call_choice){ .functions = deep, .function_count = 1 },
 		"deep@200 /deep@350 ");
 }
-END_TEST
 
-START_TEST(thread_is_chosen_by_number_or_name)
+TEST(thread_is_chosen_by_number_or_name)
 {
 	const char *const deep[] = { "deep" };
 	struct call_choice choice = { .functions = deep, .function_count = 1 };
@@ -203,10 +200,9 @@ START_TEST(thread_is_chosen_by_number_or_name)
 	choice.thread = "9";
 	check_calls(&choice, "");
 }
-END_TEST
 
 /* Changes of function states concern all threads. */
-START_TEST(a_thread_has_the_states_of_functions)
+TEST(a_thread_has_the_states_of_functions)
 {
 	static const char *const deep[] = { "deep" };
 	struct call_choice choice = { .functions = deep, .function_count = 1 };
@@ -221,23 +217,4 @@ START_TEST(a_thread_has_the_states_of_functions)
 	check_calls(&choice, "deep@200 /deep@350 !leaf off@500 ");
 	choice.calls_only = true;
 	check_calls(&choice, "deep@200 /deep@350 ");
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("call_read");
-	TCase *tcase = suite_case(suite, "call_read");
-
-	tcase_add_checked_fixture(tcase, set_up, tear_down);
-	tcase_add_test(tcase, no_choice_gives_every_call);
-	tcase_add_test(
-		tcase,
-		short_calls_are_left_out_and_begins_around_long_ones_come_first);
-	tcase_add_test(tcase, range_gives_the_calls_of_which_a_part_lies_in_it);
-	tcase_add_test(tcase, depth_leaves_out_what_is_nested_deeper);
-	tcase_add_test(tcase, function_gives_its_calls_and_what_they_call);
-	tcase_add_test(tcase, thread_is_chosen_by_number_or_name);
-	tcase_add_test(tcase, a_thread_has_the_states_of_functions);
-	return suite_run(suite);
 }

@@ -227,7 +227,9 @@ static const char g_leaf[] =
 "  0.000090000       300 us        8  leaf();\n";
 /* clang-format on */
 
-START_TEST(replay_text_has_waits_that_are_no_calls)
+FIXTURE(NULL, tear_down);
+
+TEST(replay_text_has_waits_that_are_no_calls)
 {
 	const char *leaf = "leaf", *pipe = "?pipe*";
 	struct call_choice choice = { .functions = &leaf, .function_count = 1 };
@@ -242,9 +244,8 @@ START_TEST(replay_text_has_waits_that_are_no_calls)
 	check_text(open_chosen(&choice), 0,
 		   "       time s         took   thread  calls\n");
 }
-END_TEST
 
-START_TEST(waits_are_with_their_thread)
+TEST(waits_are_with_their_thread)
 {
 	struct call_choice choice = { .thread = "8" };
 
@@ -257,9 +258,8 @@ START_TEST(waits_are_with_their_thread)
 	check_text(open_chosen(&choice), 0,
 		   "       time s         took   thread  calls\n");
 }
-END_TEST
 
-START_TEST(dump_has_a_line_for_a_wait)
+TEST(dump_has_a_line_for_a_wait)
 {
 	struct call_reader *reader;
 	char *text = NULL;
@@ -283,9 +283,8 @@ START_TEST(dump_has_a_line_for_a_wait)
 	free(text);
 	call_reader_close(&reader);
 }
-END_TEST
 
-START_TEST(replay_text_says_what_the_thread_did_in_a_call)
+TEST(replay_text_says_what_the_thread_did_in_a_call)
 {
 	write_head();
 	write_calls();
@@ -293,9 +292,8 @@ START_TEST(replay_text_says_what_the_thread_did_in_a_call)
 	open_file();
 	check_replay(0, 0, g_wide);
 }
-END_TEST
 
-START_TEST(replay_text_of_a_narrow_line_has_what_was_on_a_cpu)
+TEST(replay_text_of_a_narrow_line_has_what_was_on_a_cpu)
 {
 	write_head();
 	write_switches();
@@ -304,18 +302,16 @@ START_TEST(replay_text_of_a_narrow_line_has_what_was_on_a_cpu)
 	check_replay(80, 0, g_narrow);
 	check_replay(80, 1, g_outermost);
 }
-END_TEST
 
-START_TEST(replay_text_of_a_trace_without_switches_has_no_columns)
+TEST(replay_text_of_a_trace_without_switches_has_no_columns)
 {
 	write_head();
 	write_calls();
 	open_file();
 	check_replay(0, 0, g_without);
 }
-END_TEST
 
-START_TEST(dump_says_what_the_thread_did_in_a_call)
+TEST(dump_says_what_the_thread_did_in_a_call)
 {
 	struct call_reader *reader;
 	char *text = NULL;
@@ -351,23 +347,4 @@ START_TEST(dump_says_what_the_thread_did_in_a_call)
 		"{\"kind\":\"totals\""));
 	free(text);
 	call_reader_close(&reader);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("replay_text");
-	TCase *tcase = suite_case(suite, "replay_text");
-
-	tcase_add_checked_fixture(tcase, NULL, tear_down);
-	tcase_add_test(tcase, replay_text_says_what_the_thread_did_in_a_call);
-	tcase_add_test(tcase,
-		       replay_text_of_a_narrow_line_has_what_was_on_a_cpu);
-	tcase_add_test(tcase,
-		       replay_text_of_a_trace_without_switches_has_no_columns);
-	tcase_add_test(tcase, dump_says_what_the_thread_did_in_a_call);
-	tcase_add_test(tcase, replay_text_has_waits_that_are_no_calls);
-	tcase_add_test(tcase, waits_are_with_their_thread);
-	tcase_add_test(tcase, dump_has_a_line_for_a_wait);
-	return suite_run(suite);
 }

@@ -116,7 +116,9 @@ static void expect_in_order(const char *text, const char *const *parts)
 	}
 }
 
-START_TEST(wait_view_has_a_row_for_each_object)
+FIXTURE(scratch_enter, scratch_leave);
+
+TEST(wait_view_has_a_row_for_each_object)
 {
 	static const char *const rows[] = { "blocked 80.0 ms, waits 106",
 					    "mean",
@@ -144,9 +146,8 @@ START_TEST(wait_view_has_a_row_for_each_object)
 	ck_assert_ptr_null(strstr(text, "take"));
 	free(text);
 }
-END_TEST
 
-START_TEST(wait_view_has_the_paths_to_an_object)
+TEST(wait_view_has_the_paths_to_an_object)
 {
 	static const char *const rows[] = {
 		"50.0 ms",	"[pipe:[7]]", "main", "20.0 ms", "5.00 ms",
@@ -161,26 +162,12 @@ START_TEST(wait_view_has_the_paths_to_an_object)
 	expect_in_order(text, rows);
 	free(text);
 }
-END_TEST
 
 /* _i: the recording had waits. */
-START_TEST(wait_view_without_its_file_is_refused)
+TEST(wait_view_without_its_file_is_refused, EACH(0, 2))
 {
 	int err;
 
 	ck_assert_ptr_null(print_view("wait", _i, false, &err));
 	ck_assert_int_eq(err, -ENOENT);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("report_view");
-	TCase *test = suite_case(suite, "waits");
-
-	tcase_add_checked_fixture(test, scratch_enter, scratch_leave);
-	tcase_add_test(test, wait_view_has_a_row_for_each_object);
-	tcase_add_test(test, wait_view_has_the_paths_to_an_object);
-	tcase_add_loop_test(test, wait_view_without_its_file_is_refused, 0, 2);
-	return suite_run(suite);
 }

@@ -60,7 +60,7 @@ static void check_one(const struct summary *summary, const char *name,
 #define STOPPED 1
 #define ODD(...) 2
 
-START_TEST(summary_losses_print_has_one_line_for_each_loss){
+TEST(summary_losses_print_has_one_line_for_each_loss){
 #define TOTAL(section, kind, name, value, said, text)                   \
 	{                                                               \
 		struct summary summary = { .totals.name = SET_##kind }; \
@@ -70,17 +70,16 @@ START_TEST(summary_losses_print_has_one_line_for_each_loss){
 				  summary.totals.skipped_maps);         \
 	}
 #include "collector/output/counters.def"
-} END_TEST
+}
 
-	START_TEST(summary_losses_of_nothing_prints_nothing)
+TEST(summary_losses_of_nothing_prints_nothing)
 {
 	struct summary summary = { .totals = { .spans = 5, .threads = 2 } };
 
 	check_one(&summary, "nothing", false, false);
 }
-END_TEST
 
-START_TEST(summary_losses_print_keeps_the_order_of_the_sections)
+TEST(summary_losses_print_keeps_the_order_of_the_sections)
 {
 	struct summary summary = { .totals = { .dropped_spans = 2,
 					       .dropped_allocs = 1,
@@ -114,9 +113,8 @@ START_TEST(summary_losses_print_keeps_the_order_of_the_sections)
 	free(losses);
 	free(odd);
 }
-END_TEST
 
-START_TEST(summary_losses_print_of_no_slot_says_every_reason)
+TEST(summary_losses_print_of_no_slot_says_every_reason)
 {
 	struct summary summary = { .totals = { .unslotted_frees = 3,
 					       .slots_taken = 1,
@@ -131,19 +129,4 @@ START_TEST(summary_losses_print_of_no_slot_says_every_reason)
 	ck_assert_ptr_null(strstr(losses, "RLIMIT_AS"));
 	free(losses);
 	free(odd);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("summary_losses");
-	TCase *print = suite_case(suite, "print");
-
-	tcase_add_test(print, summary_losses_print_has_one_line_for_each_loss);
-	tcase_add_test(print, summary_losses_of_nothing_prints_nothing);
-	tcase_add_test(print,
-		       summary_losses_print_keeps_the_order_of_the_sections);
-	tcase_add_test(print,
-		       summary_losses_print_of_no_slot_says_every_reason);
-	return suite_run(suite);
 }

@@ -49,7 +49,7 @@ static char *print_rates(json_t *before, json_t *after)
 	return text;
 }
 
-START_TEST(rates_have_the_parts_of_the_time_of_the_interval)
+TEST(rates_have_the_parts_of_the_time_of_the_interval)
 {
 	char *text = print_rates(
 		make_answer(SECOND, true, 5 * SECOND, SECOND, 3 * SECOND),
@@ -64,9 +64,8 @@ START_TEST(rates_have_the_parts_of_the_time_of_the_interval)
 		strstr(text, "\"on_cpu_self_ns_per_s\":250000000.0"));
 	free(text);
 }
-END_TEST
 
-START_TEST(rates_without_switches_have_no_parts)
+TEST(rates_without_switches_have_no_parts)
 {
 	char *text =
 		print_rates(make_answer(SECOND, false, SECOND, 0, 0),
@@ -77,10 +76,9 @@ START_TEST(rates_without_switches_have_no_parts)
 	ck_assert_ptr_null(strstr(text, "blocked"));
 	free(text);
 }
-END_TEST
 
 /* Sums may shrink: estimates, and threads without room. */
-START_TEST(rates_are_never_below_0)
+TEST(rates_are_never_below_0)
 {
 	char *text =
 		print_rates(make_answer(SECOND, true, SECOND, SECOND, SECOND),
@@ -88,16 +86,4 @@ START_TEST(rates_are_never_below_0)
 
 	ck_assert_ptr_nonnull(strstr(text, "100.0%     0.0%     0.0%"));
 	free(text);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("top_rates");
-	TCase *test = suite_case(suite, "rates");
-
-	tcase_add_test(test, rates_have_the_parts_of_the_time_of_the_interval);
-	tcase_add_test(test, rates_without_switches_have_no_parts);
-	tcase_add_test(test, rates_are_never_below_0);
-	return suite_run(suite);
 }

@@ -26,7 +26,7 @@ static const char *shown(const struct top_view *view)
 	return text;
 }
 
-START_TEST(view_sorts_by_what_is_asked_for)
+TEST(view_sorts_by_what_is_asked_for)
 {
 	static const char *const wanted[TOP_ORDERS] = { "bac", "cba", "abc",
 							"bca", "acb" };
@@ -39,9 +39,8 @@ START_TEST(view_sorts_by_what_is_asked_for)
 	}
 	top_view_release(&view);
 }
-END_TEST
 
-START_TEST(view_filters_by_both_names)
+TEST(view_filters_by_both_names)
 {
 	struct top_view view = { .filter = "b<int>" };
 
@@ -57,9 +56,8 @@ START_TEST(view_filters_by_both_names)
 	ck_assert_int_eq(top_view_move(&view, &g_rates, 1), 0);
 	top_view_release(&view);
 }
-END_TEST
 
-START_TEST(view_keeps_what_was_chosen)
+TEST(view_keeps_what_was_chosen)
 {
 	struct top_view view = { 0 };
 
@@ -79,9 +77,8 @@ START_TEST(view_keeps_what_was_chosen)
 	ck_assert_ptr_eq(top_view_chosen(&view, &g_rates), &g_rows[0]);
 	top_view_release(&view);
 }
-END_TEST
 
-START_TEST(view_of_nothing)
+TEST(view_of_nothing)
 {
 	static const struct top_rates nothing = { .ns = 1 };
 	struct top_view view = { 0 };
@@ -90,17 +87,4 @@ START_TEST(view_of_nothing)
 	ck_assert_int_eq(top_view_move(&view, &nothing, -1), 0);
 	ck_assert_ptr_null(top_view_chosen(&view, &nothing));
 	top_view_release(&view);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("top_view");
-	TCase *tcase = suite_case(suite, "top_view");
-
-	tcase_add_test(tcase, view_sorts_by_what_is_asked_for);
-	tcase_add_test(tcase, view_filters_by_both_names);
-	tcase_add_test(tcase, view_keeps_what_was_chosen);
-	tcase_add_test(tcase, view_of_nothing);
-	return suite_run(suite);
 }

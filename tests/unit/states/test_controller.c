@@ -252,7 +252,9 @@ static void expect_quick(double budget)
 	ck_assert_double_lt(sim_reached(), 1.02 * budget);
 }
 
-START_TEST(controller_touches_nothing_that_fits)
+FIXTURE(NULL, sim_stop);
+
+TEST(controller_touches_nothing_that_fits)
 {
 	sim_start(200, BUDGET);
 	sim_zipf(0.001);
@@ -260,9 +262,8 @@ START_TEST(controller_touches_nothing_that_fits)
 	ck_assert_uint_eq(sim_in(FUNCTION_SPAN), 200);
 	ck_assert_uint_eq(most_changes(), 0);
 }
-END_TEST
 
-START_TEST(controller_keeps_the_budget_of_busy_programs)
+TEST(controller_keeps_the_budget_of_busy_programs)
 {
 	static const double rates[] = { 0.004, 0.01, 0.02, 0.03 };
 
@@ -273,9 +274,8 @@ START_TEST(controller_keeps_the_budget_of_busy_programs)
 		sim_stop();
 	}
 }
-END_TEST
 
-START_TEST(controller_keeps_budgets_of_any_size)
+TEST(controller_keeps_budgets_of_any_size)
 {
 	static const double budgets[] = { 0.005, 0.01, 0.1, 0.3 };
 
@@ -287,9 +287,8 @@ START_TEST(controller_keeps_budgets_of_any_size)
 		sim_stop();
 	}
 }
-END_TEST
 
-START_TEST(controller_makes_use_of_the_budget)
+TEST(controller_makes_use_of_the_budget)
 {
 	sim_start(500, BUDGET);
 	sim_zipf(0.02);
@@ -299,9 +298,8 @@ START_TEST(controller_makes_use_of_the_budget)
 	ck_assert_double_gt(sim_reached(), 0.5 * BUDGET);
 	ck_assert_uint_gt(sim_in(FUNCTION_SPAN), 30);
 }
-END_TEST
 
-START_TEST(controller_does_not_flap)
+TEST(controller_does_not_flap, SLOW)
 {
 	sim_start(500, BUDGET);
 	sim_zipf(0.03);
@@ -314,9 +312,8 @@ START_TEST(controller_does_not_flap)
 	ck_assert_uint_le(most_changes(), 4);
 	ck_assert_double_lt(sim_reached(), 1.02 * BUDGET);
 }
-END_TEST
 
-START_TEST(controller_mutes_one_hot_function_only)
+TEST(controller_mutes_one_hot_function_only)
 {
 	sim_start(100, BUDGET);
 	for (size_t i = 1; i < 100; i++) {
@@ -330,9 +327,8 @@ START_TEST(controller_mutes_one_hot_function_only)
 	for (uint32_t i = 1; i < 100; i++)
 		ck_assert_int_eq(sim_known(i), FUNCTION_SPAN);
 }
-END_TEST
 
-START_TEST(controller_counts_what_is_tiny)
+TEST(controller_counts_what_is_tiny)
 {
 	sim_start(2, BUDGET);
 	g_sim.functions[0].rate = 0.005; /* 9 % if recorded */
@@ -343,9 +339,8 @@ START_TEST(controller_counts_what_is_tiny)
 	ck_assert_int_eq(sim_known(0), FUNCTION_COUNTED);
 	ck_assert_int_eq(sim_known(1), FUNCTION_SPAN);
 }
-END_TEST
 
-START_TEST(controller_counts_all_where_that_is_too_much)
+TEST(controller_counts_all_where_that_is_too_much)
 {
 	struct controller_reached reached;
 	double recorded = 0;
@@ -364,9 +359,8 @@ START_TEST(controller_counts_all_where_that_is_too_much)
 		recorded += (double)g_sim.functions[i].recorded;
 	ck_assert_double_gt(recorded, 0);
 }
-END_TEST
 
-START_TEST(controller_records_counted_functions_for_moments)
+TEST(controller_records_counted_functions_for_moments)
 {
 	struct controller_reached before, after;
 
@@ -389,9 +383,8 @@ START_TEST(controller_records_counted_functions_for_moments)
 				    (double)(after.cpu_ns - before.cpu_ns));
 	ck_assert_double_lt(sim_reached(), 1.02 * BUDGET);
 }
-END_TEST
 
-START_TEST(controller_records_the_hottest_function_for_moments)
+TEST(controller_records_the_hottest_function_for_moments)
 {
 	sim_start(2, BUDGET);
 	g_sim.functions[0].rate = 0.02;
@@ -407,9 +400,8 @@ START_TEST(controller_records_the_hottest_function_for_moments)
 		ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
 	}
 }
-END_TEST
 
-START_TEST(controller_leaves_long_functions_alone)
+TEST(controller_leaves_long_functions_alone)
 {
 	struct controller_reached reached;
 
@@ -429,9 +421,8 @@ START_TEST(controller_leaves_long_functions_alone)
 	ck_assert_double_gt(reached.floor, 0.2);
 	ck_assert_uint_eq(reached.counted, 0);
 }
-END_TEST
 
-START_TEST(controller_leaves_fixed_functions_alone)
+TEST(controller_leaves_fixed_functions_alone)
 {
 	struct controller_reached reached;
 
@@ -453,9 +444,8 @@ START_TEST(controller_leaves_fixed_functions_alone)
 	controller_reached(g_sim.controller, &reached);
 	ck_assert(!reached.unmet);
 }
-END_TEST
 
-START_TEST(controller_tells_what_it_reaches)
+TEST(controller_tells_what_it_reaches)
 {
 	struct controller_reached reached;
 
@@ -468,9 +458,8 @@ START_TEST(controller_tells_what_it_reaches)
 	ck_assert_double_eq_tol(reached.counted, sim_in(FUNCTION_COUNTED), 20);
 	ck_assert_double_lt(reached.floor, BUDGET);
 }
-END_TEST
 
-START_TEST(controller_brings_back_what_is_rare)
+TEST(controller_brings_back_what_is_rare)
 {
 	sim_start(300, BUDGET);
 	sim_zipf(0.04);
@@ -483,9 +472,8 @@ START_TEST(controller_brings_back_what_is_rare)
 	sim_run(30 * SECOND);
 	ck_assert_uint_eq(sim_in(FUNCTION_SPAN), g_sim.count);
 }
-END_TEST
 
-START_TEST(controller_follows_phases)
+TEST(controller_follows_phases)
 {
 	sim_start(200, BUDGET);
 	for (unsigned int phase = 0; phase < 10; phase++) {
@@ -505,9 +493,8 @@ START_TEST(controller_follows_phases)
 		ck_assert_uint_le(most_changes(), 3);
 	}
 }
-END_TEST
 
-START_TEST(controller_stands_bursts)
+TEST(controller_stands_bursts)
 {
 	sim_start(100, BUDGET);
 	sim_zipf(0.0005);
@@ -521,9 +508,8 @@ START_TEST(controller_stands_bursts)
 	ck_assert_double_lt(sim_reached(), 0.03);
 	ck_assert_uint_lt(g_sim.functions[99].changes, 40);
 }
-END_TEST
 
-START_TEST(controller_steers_all_that_there_may_be)
+TEST(controller_steers_all_that_there_may_be, SLOW)
 {
 	sim_start(FUNCTIONS_MAX - 1, BUDGET);
 	sim_zipf(0.04);
@@ -533,9 +519,8 @@ START_TEST(controller_steers_all_that_there_may_be)
 	ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
 	ck_assert_uint_le(most_changes(), 2);
 }
-END_TEST
 
-START_TEST(controller_needs_no_cpu_time)
+TEST(controller_needs_no_cpu_time)
 {
 	sim_start(10, BUDGET);
 	sim_zipf(0.03);
@@ -557,9 +542,8 @@ START_TEST(controller_needs_no_cpu_time)
 	sim_run(3 * SECOND);
 	ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
 }
-END_TEST
 
-START_TEST(controller_steers_the_little_that_idle_programs_do)
+TEST(controller_steers_the_little_that_idle_programs_do)
 {
 	sim_start(100, BUDGET);
 	sim_zipf(0.03);
@@ -572,9 +556,8 @@ START_TEST(controller_steers_the_little_that_idle_programs_do)
 	g_sim.threads = 8;
 	expect_quick(BUDGET);
 }
-END_TEST
 
-START_TEST(controller_stands_clocks_that_jump)
+TEST(controller_stands_clocks_that_jump)
 {
 	static const uint64_t jumps[] = { 0, 1, UINT64_MAX, 1ULL << 40 };
 
@@ -597,9 +580,8 @@ START_TEST(controller_stands_clocks_that_jump)
 	sim_run(5 * SECOND);
 	ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
 }
-END_TEST
 
-START_TEST(controller_mutes_others_where_one_is_stuck)
+TEST(controller_mutes_others_where_one_is_stuck)
 {
 	sim_start(100, BUDGET);
 	sim_zipf(0.02);
@@ -609,9 +591,8 @@ START_TEST(controller_mutes_others_where_one_is_stuck)
 	sim_run(5 * SECOND);
 	ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
 }
-END_TEST
 
-START_TEST(controller_says_later_what_has_no_room)
+TEST(controller_says_later_what_has_no_room)
 {
 	sim_start(1000, BUDGET);
 	sim_zipf(0.03);
@@ -624,9 +605,8 @@ START_TEST(controller_says_later_what_has_no_room)
 	sim_run(SECOND);
 	ck_assert_double_lt(sim_reached(), 1.1 * BUDGET);
 }
-END_TEST
 
-START_TEST(controller_obeys_0_and_100_percent)
+TEST(controller_obeys_0_and_100_percent)
 {
 	sim_start(100, 1);
 	sim_zipf(0.5);
@@ -638,7 +618,6 @@ START_TEST(controller_obeys_0_and_100_percent)
 	sim_run(2 * SECOND);
 	ck_assert_uint_eq(sim_in(FUNCTION_COUNTED), 100);
 }
-END_TEST
 
 static unsigned int ticks_until_span(size_t number, unsigned int most)
 {
@@ -652,7 +631,7 @@ static unsigned int ticks_until_span(size_t number, unsigned int most)
 }
 
 /* Like the main loop of an interpreter: its first calls are short. */
-START_TEST(controller_records_again_at_once_what_turns_out_to_be_long)
+TEST(controller_records_again_at_once_what_turns_out_to_be_long)
 {
 	sim_start(2, BUDGET);
 	g_sim.functions[0].rate = 0.005;
@@ -671,9 +650,8 @@ START_TEST(controller_records_again_at_once_what_turns_out_to_be_long)
 	ck_assert_int_eq(g_sim.functions[1].state, FUNCTION_SPAN);
 	ck_assert_uint_eq(g_sim.functions[1].changes, 0);
 }
-END_TEST
 
-START_TEST(controller_does_not_follow_one_that_is_long_by_turns)
+TEST(controller_does_not_follow_one_that_is_long_by_turns)
 {
 	sim_start(2, BUDGET);
 	g_sim.functions[0].rate = 0.005;
@@ -688,7 +666,6 @@ START_TEST(controller_does_not_follow_one_that_is_long_by_turns)
 	ck_assert_double_lt(sim_reached(), 1.3 * BUDGET);
 	ck_assert_uint_le(g_sim.functions[1].changes, 16);
 }
-END_TEST
 
 static void know(size_t number, double calls_per_second, float mean)
 {
@@ -702,7 +679,7 @@ static void know(size_t number, double calls_per_second, float mean)
 	g_sim.functions[number].state = known.state;
 }
 
-START_TEST(controller_looks_early_at_what_was_muted_in_an_earlier_run)
+TEST(controller_looks_early_at_what_was_muted_in_an_earlier_run)
 {
 	sim_start(3, BUDGET);
 	know(0, 5e6, 10);
@@ -723,9 +700,8 @@ START_TEST(controller_looks_early_at_what_was_muted_in_an_earlier_run)
 	ck_assert_uint_eq(most_changes(), 0);
 	ck_assert_double_lt(sim_reached(), 1.05 * BUDGET);
 }
-END_TEST
 
-START_TEST(controller_pays_what_else_costs_from_the_budget)
+TEST(controller_pays_what_else_costs_from_the_budget)
 {
 	sim_start(500, BUDGET);
 	sim_zipf(0.005);
@@ -741,9 +717,8 @@ START_TEST(controller_pays_what_else_costs_from_the_budget)
 	ck_assert_double_gt(sim_reached(), 0.7 * BUDGET);
 	ck_assert_double_lt(sim_reached(), 1.05 * BUDGET);
 }
-END_TEST
 
-START_TEST(controller_begins_where_it_ended)
+TEST(controller_begins_where_it_ended)
 {
 	struct controller_known known[500];
 	unsigned int counted;
@@ -772,7 +747,6 @@ START_TEST(controller_begins_where_it_ended)
 	controller_forget(g_sim.controller, 3);
 	ck_assert(!controller_known(g_sim.controller, 3, &known[0]));
 }
-END_TEST
 
 static bool is_allowed(const struct controller_change *change,
 		       const struct controller_function *told, size_t count)
@@ -786,7 +760,7 @@ static bool is_allowed(const struct controller_change *change,
 }
 
 /* Random input: all requested changes must be valid, and the work bounded. */
-START_TEST(controller_stands_anything)
+TEST(controller_stands_anything, EACH(0, 20))
 {
 	static const float costs[] = { 0,      1,	 18,  -1, 1e30f,
 				       1e-30f, INFINITY, NAN, 2,  0.5f };
@@ -850,52 +824,4 @@ START_TEST(controller_stands_anything)
 				ck_abort_msg("change %zu", i);
 	}
 	controller_free(controller);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("controller");
-	TCase *tcase = suite_case(suite, "controller");
-	TCase *slow = suite_slow_case(suite);
-
-	tcase_add_checked_fixture(tcase, NULL, sim_stop);
-	tcase_add_checked_fixture(slow, NULL, sim_stop);
-	tcase_add_test(tcase, controller_touches_nothing_that_fits);
-	tcase_add_test(tcase, controller_keeps_the_budget_of_busy_programs);
-	tcase_add_test(tcase, controller_keeps_budgets_of_any_size);
-	tcase_add_test(tcase, controller_makes_use_of_the_budget);
-	tcase_add_test(slow, controller_does_not_flap);
-	tcase_add_test(tcase, controller_mutes_one_hot_function_only);
-	tcase_add_test(tcase, controller_counts_what_is_tiny);
-	tcase_add_test(tcase, controller_counts_all_where_that_is_too_much);
-	tcase_add_test(tcase, controller_records_counted_functions_for_moments);
-	tcase_add_test(tcase,
-		       controller_records_the_hottest_function_for_moments);
-	tcase_add_test(tcase, controller_leaves_long_functions_alone);
-	tcase_add_test(tcase, controller_leaves_fixed_functions_alone);
-	tcase_add_test(tcase, controller_tells_what_it_reaches);
-	tcase_add_test(tcase, controller_brings_back_what_is_rare);
-	tcase_add_test(tcase, controller_follows_phases);
-	tcase_add_test(tcase, controller_stands_bursts);
-	tcase_add_test(slow, controller_steers_all_that_there_may_be);
-	tcase_add_test(tcase, controller_needs_no_cpu_time);
-	tcase_add_test(tcase,
-		       controller_steers_the_little_that_idle_programs_do);
-	tcase_add_test(tcase, controller_stands_clocks_that_jump);
-	tcase_add_test(tcase, controller_mutes_others_where_one_is_stuck);
-	tcase_add_test(tcase, controller_says_later_what_has_no_room);
-	tcase_add_test(tcase, controller_obeys_0_and_100_percent);
-	tcase_add_test(
-		tcase,
-		controller_records_again_at_once_what_turns_out_to_be_long);
-	tcase_add_test(tcase,
-		       controller_does_not_follow_one_that_is_long_by_turns);
-	tcase_add_test(
-		tcase,
-		controller_looks_early_at_what_was_muted_in_an_earlier_run);
-	tcase_add_test(tcase, controller_pays_what_else_costs_from_the_budget);
-	tcase_add_test(tcase, controller_begins_where_it_ended);
-	tcase_add_loop_test(tcase, controller_stands_anything, 0, 20);
-	return suite_run(suite);
 }

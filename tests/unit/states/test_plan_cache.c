@@ -62,7 +62,11 @@ static void store(void)
 	ck_assert_int_eq(plan_cache_store(ID, &key, &g_plan), 0);
 }
 
-START_TEST(plan_cache_knows_a_file_again)
+SUITE(scratch_enter, scratch_leave);
+
+FIXTURE(setup, NULL);
+
+TEST(plan_cache_knows_a_file_again)
 {
 	ck_assert_int_eq(load(ID, "module"), -ENOENT);
 	store();
@@ -70,10 +74,9 @@ START_TEST(plan_cache_knows_a_file_again)
 	ck_assert_int_eq(load("0123", "module"), -ENOENT);
 	ck_assert_int_eq(load("", "module"), -ENOENT);
 }
-END_TEST
 
 /* A tool may rewrite code and keep the build-id, the size and mtime. */
-START_TEST(plan_cache_takes_no_changed_file_for_the_same)
+TEST(plan_cache_takes_no_changed_file_for_the_same)
 {
 	store();
 	scratch_run("cp -p module copy");
@@ -89,9 +92,8 @@ START_TEST(plan_cache_takes_no_changed_file_for_the_same)
 	store();
 	ck_assert_int_eq(load(ID, "module"), 0);
 }
-END_TEST
 
-START_TEST(plan_cache_believes_no_bytes_but_a_plan)
+TEST(plan_cache_believes_no_bytes_but_a_plan)
 {
 	struct plan_key key = key_of("module");
 
@@ -104,9 +106,8 @@ START_TEST(plan_cache_believes_no_bytes_but_a_plan)
 	ck_assert_int_eq(plan_cache_store(ID, &key, &g_plan), 0);
 	ck_assert_int_eq(load(ID, "module"), -ENOENT);
 }
-END_TEST
 
-START_TEST(plan_cache_keeps_no_plan_that_is_too_large)
+TEST(plan_cache_keeps_no_plan_that_is_too_large)
 {
 	const size_t count = PLAN_CACHE_BYTES_MAX / sizeof(uint64_t);
 	struct code_plan large = { .function_count = count };
@@ -119,9 +120,8 @@ START_TEST(plan_cache_keeps_no_plan_that_is_too_large)
 	free(large.functions);
 	ck_assert_int_eq(load(ID, "module"), 0);
 }
-END_TEST
 
-START_TEST(plan_cache_forgets_plans_and_nothing_else)
+TEST(plan_cache_forgets_plans_and_nothing_else)
 {
 	unsigned int removed;
 	struct states_cache_function function = { .offset = 1 };
@@ -136,23 +136,4 @@ START_TEST(plan_cache_forgets_plans_and_nothing_else)
 	ck_assert_int_eq(states_cache_load(ID, &list), 0);
 	ck_assert_uint_eq(list.count, 1);
 	states_cache_release(&list);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("plan_cache");
-	TCase *tcase = suite_case(suite, "plan_cache");
-	int status;
-
-	scratch_enter();
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, plan_cache_knows_a_file_again);
-	tcase_add_test(tcase, plan_cache_takes_no_changed_file_for_the_same);
-	tcase_add_test(tcase, plan_cache_believes_no_bytes_but_a_plan);
-	tcase_add_test(tcase, plan_cache_keeps_no_plan_that_is_too_large);
-	tcase_add_test(tcase, plan_cache_forgets_plans_and_nothing_else);
-	status = suite_run(suite);
-	scratch_leave();
-	return status;
 }

@@ -148,8 +148,10 @@ static bool is_off(uint32_t i)
 		.off;
 }
 
+FIXTURE(setup, NULL);
+
 /* A counted function has no exits, so the log shows it as off. */
-START_TEST(states_counted_waits_for_recorded_calls)
+TEST(states_counted_waits_for_recorded_calls)
 {
 	struct states_ask *asked;
 
@@ -170,10 +172,9 @@ START_TEST(states_counted_waits_for_recorded_calls)
 	ck_assert(function(0)->by_hand);
 	states_ask_end(&asked);
 }
-END_TEST
 
 /* An exception may leave bits of earlier calls. */
-START_TEST(states_span_forgets_open_calls_that_were_counted)
+TEST(states_span_forgets_open_calls_that_were_counted)
 {
 	struct states_ask *counted = ask("ctiny"), *span;
 
@@ -190,7 +191,6 @@ START_TEST(states_span_forgets_open_calls_that_were_counted)
 	states_ask_end(&counted);
 	states_ask_end(&span);
 }
-END_TEST
 
 /* Plans the entry build of the corpus. Returns the reason of a failure. */
 static const char *why_not_planned(uint64_t spent_ns)
@@ -221,16 +221,15 @@ static const char *why_not_planned(uint64_t spent_ns)
 	return why;
 }
 
-START_TEST(states_planning_has_an_end)
+TEST(states_planning_has_an_end)
 {
 	ck_assert_ptr_null(why_not_planned(0));
 	ck_assert_str_eq(why_not_planned(PLAN_NS_MAX),
 			 "its code takes too long to read");
 }
-END_TEST
 
 /* All large files were read before other events, even the end. */
-START_TEST(states_planning_makes_room_after_each_file)
+TEST(states_planning_makes_room_after_each_file)
 {
 	struct states_module modules[2] = { 0 };
 	struct states_plan plan = { .fd = -1, .ready = true };
@@ -247,9 +246,8 @@ START_TEST(states_planning_makes_room_after_each_file)
 	g_states->modules = NULL;
 	g_states->module_count = 0;
 }
-END_TEST
 
-START_TEST(states_patterns_do_not_grow)
+TEST(states_patterns_do_not_grow)
 {
 	struct states_ask *first = ask("ctiny"), *second;
 
@@ -262,9 +260,8 @@ START_TEST(states_patterns_do_not_grow)
 	ck_assert(states_ask_has_matched(first, 0));
 	states_ask_end(&first);
 }
-END_TEST
 
-START_TEST(states_patterns_have_a_limit)
+TEST(states_patterns_have_a_limit)
 {
 	struct states_ask *asked = NULL;
 	char glob[16];
@@ -284,9 +281,8 @@ START_TEST(states_patterns_have_a_limit)
 	ck_assert_int_eq(states_ask_start(&g_arena, list, 1, &asked), 0);
 	states_ask_end(&asked);
 }
-END_TEST
 
-START_TEST(states_off_waits_for_recorded_calls)
+TEST(states_off_waits_for_recorded_calls)
 {
 	struct states_ask *asked;
 
@@ -304,9 +300,8 @@ START_TEST(states_off_waits_for_recorded_calls)
 	ck_assert(take_steps());
 	states_ask_end(&asked);
 }
-END_TEST
 
-START_TEST(states_off_waits_for_a_while_only)
+TEST(states_off_waits_for_a_while_only)
 {
 	struct states_ask *asked;
 
@@ -318,9 +313,8 @@ START_TEST(states_off_waits_for_a_while_only)
 	ck_assert_int_eq(function(0)->state, FUNCTION_OFF);
 	states_ask_end(&asked);
 }
-END_TEST
 
-START_TEST(states_draining_can_be_called_back)
+TEST(states_draining_can_be_called_back)
 {
 	struct states_ask *off, *span;
 
@@ -336,9 +330,8 @@ START_TEST(states_draining_can_be_called_back)
 	states_ask_end(&off);
 	states_ask_end(&span);
 }
-END_TEST
 
-START_TEST(states_counted_and_off_are_near)
+TEST(states_counted_and_off_are_near)
 {
 	struct states_ask *off = ask("o*"), *on;
 
@@ -353,9 +346,8 @@ START_TEST(states_counted_and_off_are_near)
 	states_ask_end(&off);
 	states_ask_end(&on);
 }
-END_TEST
 
-START_TEST(states_gate_that_is_full_leaves_the_rest)
+TEST(states_gate_that_is_full_leaves_the_rest)
 {
 	struct states_ask *asked;
 	uint32_t off = 0;
@@ -379,9 +371,8 @@ START_TEST(states_gate_that_is_full_leaves_the_rest)
 	ck_assert_uint_eq(off, 2);
 	states_ask_end(&asked);
 }
-END_TEST
 
-START_TEST(states_globs_that_match_nothing_are_known)
+TEST(states_globs_that_match_nothing_are_known)
 {
 	struct states_ask *asked = ask("onosuch*"), *good = ask("owork");
 
@@ -395,9 +386,8 @@ START_TEST(states_globs_that_match_nothing_are_known)
 	states_ask_end(&asked);
 	states_ask_end(&good);
 }
-END_TEST
 
-START_TEST(states_excluded_stays_off)
+TEST(states_excluded_stays_off)
 {
 	static const char *const except[] = { "tiny" };
 	struct states_ask *asked;
@@ -411,9 +401,8 @@ START_TEST(states_excluded_stays_off)
 	ck_assert_uint_eq(g_states->change_count, 0);
 	states_ask_end(&asked);
 }
-END_TEST
 
-START_TEST(states_modules_are_matched_by_path)
+TEST(states_modules_are_matched_by_path)
 {
 	struct states_ask *asked = ask("o@program");
 
@@ -422,9 +411,8 @@ START_TEST(states_modules_are_matched_by_path)
 		ck_assert_int_eq(function(i)->state, FUNCTION_OFF);
 	states_ask_end(&asked);
 }
-END_TEST
 
-START_TEST(states_sums_are_of_all_slots)
+TEST(states_sums_are_of_all_slots)
 {
 	uint64_t sums[FUNCTIONS + 1];
 	struct states_calls *calls;
@@ -452,9 +440,8 @@ START_TEST(states_sums_are_of_all_slots)
 	ck_assert_uint_eq(sums[1], 17);
 	states_ask_end(&asked);
 }
-END_TEST
 
-START_TEST(states_list_has_the_dearest_first)
+TEST(states_list_has_the_dearest_first)
 {
 	struct states_function *list;
 
@@ -467,9 +454,8 @@ START_TEST(states_list_has_the_dearest_first)
 	ck_assert_int_eq(list[0].state, FUNCTION_SPAN);
 	free(list);
 }
-END_TEST
 
-START_TEST(states_tell_so_many_episodes)
+TEST(states_tell_so_many_episodes)
 {
 	struct states_function *list;
 
@@ -494,7 +480,6 @@ START_TEST(states_tell_so_many_episodes)
 	ck_assert(!function(0)->episode_told);
 	ck_assert_uint_eq(g_states->episodes_told, EPISODES_TOLD);
 }
-END_TEST
 
 static struct states_process *add_child(pid_t pid)
 {
@@ -505,7 +490,7 @@ static struct states_process *add_child(pid_t pid)
 }
 
 /* This process maps the thunk area; the test runner does not. */
-START_TEST(states_child_of_nobody_is_not_met)
+TEST(states_child_of_nobody_is_not_met)
 {
 	ck_assert(states_meet(g_states, add_child(getpid())));
 	ck_assert_uint_eq(g_states->lied_until_ns, 0);
@@ -515,7 +500,6 @@ START_TEST(states_child_of_nobody_is_not_met)
 	ck_assert_int_eq(states_first(g_states)->pid, getpid());
 	ck_assert_ptr_null(states_first(g_states)->next);
 }
-END_TEST
 
 static void *come_back(void *context)
 {
@@ -523,7 +507,7 @@ static void *come_back(void *context)
 	return NULL;
 }
 
-START_TEST(states_restored_ones_are_given_up)
+TEST(states_restored_ones_are_given_up)
 {
 	pthread_t thread;
 
@@ -548,10 +532,9 @@ START_TEST(states_restored_ones_are_given_up)
 	ck_assert_uint_eq(g_thread.running, 0);
 	ck_assert_uint_eq(g_thread.given_up, 0);
 }
-END_TEST
 
 /* Each of its 1,000 children is a separate absence. */
-START_TEST(states_with_many_children_are_not_stuck)
+TEST(states_with_many_children_are_not_stuck)
 {
 	bool stuck = false;
 
@@ -564,9 +547,8 @@ START_TEST(states_with_many_children_are_not_stuck)
 	ck_assert(!stuck);
 	states_come_back(g_states);
 }
-END_TEST
 
-START_TEST(states_that_are_slow_in_all_are_stuck)
+TEST(states_that_are_slow_in_all_are_stuck)
 {
 	int times = 0;
 
@@ -582,10 +564,9 @@ START_TEST(states_that_are_slow_in_all_are_stuck)
 	ck_assert(!states_are_stuck(g_states));
 	states_come_back(g_states);
 }
-END_TEST
 
 /* A job may ask after the end, when the collector has let go. */
-START_TEST(states_can_be_asked_for_to_the_end)
+TEST(states_can_be_asked_for_to_the_end)
 {
 	struct states_thread *thread;
 	struct states *states;
@@ -599,9 +580,8 @@ START_TEST(states_can_be_asked_for_to_the_end)
 	ck_assert_int_eq(states_start(states), -ESRCH);
 	states_put(&states);
 }
-END_TEST
 
-START_TEST(states_that_end_are_given_up)
+TEST(states_that_end_are_given_up)
 {
 	g_states->has_thread = true;
 	ck_assert(!states_are_ending(&g_thread));
@@ -612,37 +592,4 @@ START_TEST(states_that_end_are_given_up)
 	ck_assert(!states_are_ending(&g_thread));
 	ck_assert_uint_eq(g_thread.given_up, 1);
 	ck_assert_int_eq(g_arena.refs, 1);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("states");
-	TCase *tcase = suite_case(suite, "states");
-
-	tcase_add_checked_fixture(tcase, setup, NULL);
-	tcase_add_test(tcase, states_counted_waits_for_recorded_calls);
-	tcase_add_test(tcase, states_span_forgets_open_calls_that_were_counted);
-	tcase_add_test(tcase, states_off_waits_for_recorded_calls);
-	tcase_add_test(tcase, states_off_waits_for_a_while_only);
-	tcase_add_test(tcase, states_planning_has_an_end);
-	tcase_add_test(tcase, states_planning_makes_room_after_each_file);
-	tcase_add_test(tcase, states_patterns_do_not_grow);
-	tcase_add_test(tcase, states_patterns_have_a_limit);
-	tcase_add_test(tcase, states_draining_can_be_called_back);
-	tcase_add_test(tcase, states_counted_and_off_are_near);
-	tcase_add_test(tcase, states_gate_that_is_full_leaves_the_rest);
-	tcase_add_test(tcase, states_globs_that_match_nothing_are_known);
-	tcase_add_test(tcase, states_excluded_stays_off);
-	tcase_add_test(tcase, states_modules_are_matched_by_path);
-	tcase_add_test(tcase, states_sums_are_of_all_slots);
-	tcase_add_test(tcase, states_list_has_the_dearest_first);
-	tcase_add_test(tcase, states_tell_so_many_episodes);
-	tcase_add_test(tcase, states_child_of_nobody_is_not_met);
-	tcase_add_test(tcase, states_restored_ones_are_given_up);
-	tcase_add_test(tcase, states_that_end_are_given_up);
-	tcase_add_test(tcase, states_with_many_children_are_not_stuck);
-	tcase_add_test(tcase, states_that_are_slow_in_all_are_stuck);
-	tcase_add_test(tcase, states_can_be_asked_for_to_the_end);
-	return suite_run(suite);
 }

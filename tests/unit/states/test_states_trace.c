@@ -17,7 +17,7 @@ static void says(const struct states_change *change, const char *text)
 	ck_assert_str_eq(name, text);
 }
 
-START_TEST(states_trace_says_what_changed_and_why)
+TEST(states_trace_says_what_changed_and_why)
 {
 	struct states_change change = {
 		.name = "f",
@@ -48,9 +48,8 @@ START_TEST(states_trace_says_what_changed_and_why)
 	change.to = FUNCTION_COUNTED;
 	says(&change, "perfrec: f only counted again");
 }
-END_TEST
 
-START_TEST(states_trace_of_a_long_name_fits)
+TEST(states_trace_of_a_long_name_fits)
 {
 	static char name[100000];
 	struct states_change change = {
@@ -66,15 +65,4 @@ START_TEST(states_trace_of_a_long_name_fits)
 	states_trace_name(&change, text);
 	ck_assert_uint_lt(strlen(text), STATES_TRACE_TEXT);
 	ck_assert_ptr_nonnull(strstr(text, "100.0 % of the CPU time"));
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("states_trace");
-	TCase *tcase = suite_case(suite, "states_trace");
-
-	tcase_add_test(tcase, states_trace_says_what_changed_and_why);
-	tcase_add_test(tcase, states_trace_of_a_long_name_fits);
-	return suite_run(suite);
 }

@@ -1516,7 +1516,8 @@ static const struct mutation {
 	{ "stats-sequence", break_stats_sequence },
 };
 
-START_TEST(trace_check_mutated_is_rejected_by_that_rule_alone)
+TEST(trace_check_mutated_is_rejected_by_that_rule_alone,
+     EACH(0, ARRAY_SIZE(g_mutations)))
 {
 	const struct mutation *mutation = &g_mutations[_i];
 	char expected[64];
@@ -1531,9 +1532,8 @@ START_TEST(trace_check_mutated_is_rejected_by_that_rule_alone)
 	ck_assert_msg(strchr(g_output, '\n') == strrchr(g_output, '\n'),
 		      "more than %s: %s", mutation->rule, g_output);
 }
-END_TEST
 
-START_TEST(trace_check_every_rule_has_a_mutation)
+TEST(trace_check_every_rule_has_a_mutation)
 {
 	static const char *const rules[] = {
 #define RULE(id, name, sentence) name,
@@ -1549,7 +1549,6 @@ START_TEST(trace_check_every_rule_has_a_mutation)
 		ck_assert_msg(found, "%s: no trace breaks it", rules[rule]);
 	}
 }
-END_TEST
 
 /* --- valid traces -------------------------------------------------------- */
 
@@ -1582,7 +1581,7 @@ static void whole_trace(struct trace *trace)
 	stats(trace, 2);
 }
 
-START_TEST(trace_check_own_tracks_are_accepted)
+TEST(trace_check_own_tracks_are_accepted)
 {
 	struct trace *trace = &g_trace;
 
@@ -1602,18 +1601,16 @@ START_TEST(trace_check_own_tracks_are_accepted)
 	ck_assert_msg(run(trace, "--counts") == 0, "%s", g_output);
 	ck_assert_str_eq(g_output, "");
 }
-END_TEST
 
-START_TEST(trace_check_valid_is_accepted)
+TEST(trace_check_valid_is_accepted)
 {
 	fresh();
 	whole_trace(&g_trace);
 	ck_assert_msg(run(&g_trace, "") == 0, "%s", g_output);
 	ck_assert_str_eq(g_output, "");
 }
-END_TEST
 
-START_TEST(trace_check_contexts_are_told_from_their_thread)
+TEST(trace_check_contexts_are_told_from_their_thread)
 {
 	struct state state_3 = good_state(3);
 
@@ -1630,18 +1627,16 @@ START_TEST(trace_check_contexts_are_told_from_their_thread)
 	ck_assert_int_eq(run(&g_trace, "--dump"), 0);
 	ck_assert_ptr_nonnull(strstr(g_output, "B 10 10/7 "));
 }
-END_TEST
 
-START_TEST(trace_check_depth_of_512_is_accepted)
+TEST(trace_check_depth_of_512_is_accepted)
 {
 	fresh();
 	head(&g_trace);
 	nest(&g_trace, 512);
 	ck_assert_msg(run(&g_trace, "") == 0, "%s", g_output);
 }
-END_TEST
 
-START_TEST(trace_check_counts_are_merged_over_threads)
+TEST(trace_check_counts_are_merged_over_threads)
 {
 	fresh();
 	whole_trace(&g_trace);
@@ -1650,9 +1645,8 @@ START_TEST(trace_check_counts_are_merged_over_threads)
 				   "1\tperfrec: waiting for collector\n"
 				   "3\twork\n");
 }
-END_TEST
 
-START_TEST(trace_check_counts_survive_cleared_names)
+TEST(trace_check_counts_survive_cleared_names)
 {
 	struct state again = good_state(2);
 
@@ -1666,9 +1660,8 @@ START_TEST(trace_check_counts_survive_cleared_names)
 	ck_assert_msg(run(&g_trace, "--counts") == 0, "%s", g_output);
 	ck_assert_str_eq(g_output, "1\tmain\n1\tother\n");
 }
-END_TEST
 
-START_TEST(trace_check_counts_by_thread)
+TEST(trace_check_counts_by_thread)
 {
 	fresh();
 	whole_trace(&g_trace);
@@ -1678,9 +1671,8 @@ START_TEST(trace_check_counts_by_thread)
 				   "10\t11\t1\tperfrec: waiting for collector\n"
 				   "10\t11\t1\twork\n");
 }
-END_TEST
 
-START_TEST(trace_check_dump_shows_nesting)
+TEST(trace_check_dump_shows_nesting)
 {
 	fresh();
 	head(&g_trace);
@@ -1693,9 +1685,8 @@ START_TEST(trace_check_dump_shows_nesting)
 				   "E 10 10 1000000325 1 work\n"
 				   "E 10 10 1000000330 0 main\n");
 }
-END_TEST
 
-START_TEST(trace_check_json_has_totals)
+TEST(trace_check_json_has_totals)
 {
 	char bytes[32];
 
@@ -1713,7 +1704,6 @@ START_TEST(trace_check_json_has_totals)
 			  "\"waits\": 0, \"switches\": 0, "
 			  "\"sched_losses\": 0}\n"));
 }
-END_TEST
 
 /* Thread 10 runs, is preempted, runs on another CPU and sleeps. Then switches
  * of CPU 0 are lost. */
@@ -1742,7 +1732,7 @@ static void switches_of_two_cpus(struct trace *trace)
 	put_switches(trace, &other);
 }
 
-START_TEST(trace_check_sched_sums_what_threads_did)
+TEST(trace_check_sched_sums_what_threads_did)
 {
 	fresh();
 	head(&g_trace);
@@ -1754,9 +1744,8 @@ START_TEST(trace_check_sched_sums_what_threads_did)
 	ck_assert_ptr_nonnull(
 		strstr(g_output, "\"switches\": 10, \"sched_losses\": 1}"));
 }
-END_TEST
 
-START_TEST(trace_check_waits_are_no_other_slices)
+TEST(trace_check_waits_are_no_other_slices)
 {
 	fresh();
 	head(&g_trace);
@@ -1770,7 +1759,6 @@ START_TEST(trace_check_waits_are_no_other_slices)
 	ck_assert_int_eq(run(&g_trace, "--text"), 0);
 	ck_assert_ptr_null(strstr(g_output, "waits"));
 }
-END_TEST
 
 static void kept_from(struct trace *trace, uint64_t ns)
 {
@@ -1785,7 +1773,7 @@ static void kept_from(struct trace *trace, uint64_t ns)
 }
 
 /* Waits of a discarded part may follow without its switches. */
-START_TEST(trace_check_waits_before_a_trace_has_all_are_accepted)
+TEST(trace_check_waits_before_a_trace_has_all_are_accepted)
 {
 	fresh();
 	head(&g_trace);
@@ -1805,9 +1793,8 @@ START_TEST(trace_check_waits_before_a_trace_has_all_are_accepted)
 	ck_assert_int_ne(run(&g_trace, ""), 0);
 	ck_assert_ptr_nonnull(strstr(g_output, "wait-blocked"));
 }
-END_TEST
 
-START_TEST(trace_check_waits_after_the_last_switch_are_accepted)
+TEST(trace_check_waits_after_the_last_switch_are_accepted)
 {
 	fresh();
 	head(&g_trace);
@@ -1821,10 +1808,9 @@ START_TEST(trace_check_waits_after_the_last_switch_are_accepted)
 	wait_of_thread(&g_trace, 600, 901);
 	ck_assert_msg(run(&g_trace, "") == 0, "%s", g_output);
 }
-END_TEST
 
 /* The first wait lacks its start, the second its end. */
-START_TEST(trace_check_waits_that_are_clipped_are_accepted)
+TEST(trace_check_waits_that_are_clipped_are_accepted)
 {
 	fresh();
 	head(&g_trace);
@@ -1836,9 +1822,8 @@ START_TEST(trace_check_waits_that_are_clipped_are_accepted)
 	clipped_event(&g_trace, 700, END, "perfrec.goes_on");
 	ck_assert_msg(run(&g_trace, "") == 0, "%s", g_output);
 }
-END_TEST
 
-START_TEST(trace_check_sched_by_name_splits_slices)
+TEST(trace_check_sched_by_name_splits_slices)
 {
 	fresh();
 	head(&g_trace);
@@ -1853,18 +1838,16 @@ START_TEST(trace_check_sched_by_name_splits_slices)
 	ck_assert_str_eq(g_output, "150\t10\t200\t250\tmain\n"
 				   "170\t20\t100\t0\twork\n");
 }
-END_TEST
 
-START_TEST(trace_check_allow_open_accepts_open_slices)
+TEST(trace_check_allow_open_accepts_open_slices)
 {
 	fresh();
 	head(&g_trace);
 	break_open_at_end(&g_trace);
 	ck_assert_int_eq(run(&g_trace, "--allow-open"), 0);
 }
-END_TEST
 
-START_TEST(trace_check_allow_cut_accepts_every_cut)
+TEST(trace_check_allow_cut_accepts_every_cut)
 {
 	size_t first;
 
@@ -1877,47 +1860,10 @@ START_TEST(trace_check_allow_cut_accepts_every_cut)
 		ck_assert_msg(run(&g_trace, "--allow-cut --allow-open") == 0,
 			      "cut at %zu: %s", g_trace.size, g_output);
 }
-END_TEST
 
-START_TEST(trace_check_missing_file_exits_1_and_usage_2)
+TEST(trace_check_missing_file_exits_1_and_usage_2)
 {
 	ck_assert_int_eq(WEXITSTATUS(system(TRACE_CHECK " /nowhere 2>&-")), 1);
 	ck_assert_int_eq(WEXITSTATUS(system(TRACE_CHECK " 2>&-")), 2);
 	ck_assert_int_eq(WEXITSTATUS(system(TRACE_CHECK " --what x 2>&-")), 2);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("trace_check");
-	TCase *accepted = suite_case(suite, "accepted");
-	TCase *rejected = suite_case(suite, "rejected");
-
-	tcase_add_test(accepted, trace_check_valid_is_accepted);
-	tcase_add_test(accepted, trace_check_own_tracks_are_accepted);
-	tcase_add_test(accepted,
-		       trace_check_contexts_are_told_from_their_thread);
-	tcase_add_test(accepted, trace_check_depth_of_512_is_accepted);
-	tcase_add_test(accepted, trace_check_counts_are_merged_over_threads);
-	tcase_add_test(accepted, trace_check_counts_survive_cleared_names);
-	tcase_add_test(accepted, trace_check_counts_by_thread);
-	tcase_add_test(accepted, trace_check_dump_shows_nesting);
-	tcase_add_test(accepted, trace_check_json_has_totals);
-	tcase_add_test(accepted, trace_check_sched_sums_what_threads_did);
-	tcase_add_test(accepted, trace_check_waits_are_no_other_slices);
-	tcase_add_test(accepted,
-		       trace_check_waits_after_the_last_switch_are_accepted);
-	tcase_add_test(accepted,
-		       trace_check_waits_that_are_clipped_are_accepted);
-	tcase_add_test(accepted,
-		       trace_check_waits_before_a_trace_has_all_are_accepted);
-	tcase_add_test(accepted, trace_check_sched_by_name_splits_slices);
-	tcase_add_test(accepted, trace_check_allow_open_accepts_open_slices);
-	tcase_add_test(accepted, trace_check_allow_cut_accepts_every_cut);
-	tcase_add_test(accepted, trace_check_missing_file_exits_1_and_usage_2);
-	tcase_add_loop_test(rejected,
-			    trace_check_mutated_is_rejected_by_that_rule_alone,
-			    0, ARRAY_SIZE(g_mutations));
-	tcase_add_test(rejected, trace_check_every_rule_has_a_mutation);
-	return suite_run(suite);
 }

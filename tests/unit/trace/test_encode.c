@@ -104,7 +104,7 @@ static void encode_and_check(uint32_t sequence, uint64_t delta, uint32_t iid)
 			     iid);
 }
 
-START_TEST(encode_begin_of_any_length_equals_protobuf)
+TEST(encode_begin_of_any_length_equals_protobuf)
 {
 	for (size_t s = 0; s < ARRAY_SIZE(g_sequences); s++)
 		for (size_t d = 0; d < ARRAY_SIZE(g_deltas); d++)
@@ -112,9 +112,8 @@ START_TEST(encode_begin_of_any_length_equals_protobuf)
 				encode_and_check(g_sequences[s], g_deltas[d],
 						 g_iids[n]);
 }
-END_TEST
 
-START_TEST(encode_begin_of_a_site_has_what_belongs_to_its_name)
+TEST(encode_begin_of_a_site_has_what_belongs_to_its_name)
 {
 	for (size_t s = 0; s < ARRAY_SIZE(g_sequences); s++)
 		for (size_t n = 0; n < ARRAY_SIZE(g_iids); n++)
@@ -122,10 +121,9 @@ START_TEST(encode_begin_of_a_site_has_what_belongs_to_its_name)
 				encode_and_check(g_sequences[s], g_deltas[s],
 						 g_iids[n] | g_flags[f]);
 }
-END_TEST
 
 /* The event holds encoded fields; its interned data follows. */
-START_TEST(encode_event_with_fields_equals_protobuf)
+TEST(encode_event_with_fields_equals_protobuf)
 {
 	static const uint8_t fields[] = { 0x58, 0x07 }; /* track_uuid 7 */
 	static const uint8_t interned[] = { 0x1a, 0x05, 0x08, 0x03,
@@ -175,26 +173,23 @@ START_TEST(encode_event_with_fields_equals_protobuf)
 		}
 	}
 }
-END_TEST
 
-START_TEST(encode_end_of_any_length_equals_protobuf)
+TEST(encode_end_of_any_length_equals_protobuf)
 {
 	for (size_t s = 0; s < ARRAY_SIZE(g_sequences); s++)
 		for (size_t d = 0; d < ARRAY_SIZE(g_deltas); d++)
 			encode_and_check(g_sequences[s], g_deltas[d], 0);
 }
-END_TEST
 
-START_TEST(encode_any_small_delta_equals_protobuf)
+TEST(encode_any_small_delta_equals_protobuf)
 {
 	for (uint64_t delta = 0; delta < 1u << 16; delta++)
 		encode_and_check(5, delta, (uint32_t)delta + 1);
 	for (uint64_t delta = 1u << 16; delta < 1u << 21; delta += 31)
 		encode_and_check(5, delta, 0);
 }
-END_TEST
 
-START_TEST(encode_many_events_join_without_gaps)
+TEST(encode_many_events_join_without_gaps)
 {
 	enum { EVENTS = 1000 };
 	static uint8_t buffer[EVENTS * ENCODE_EVENT_BYTES];
@@ -218,20 +213,4 @@ START_TEST(encode_many_events_join_without_gaps)
 		sum += trace->packet[i]->timestamp;
 	ck_assert_uint_eq(sum, ns - START_NS);
 	perfetto__protos__trace__free_unpacked(trace, NULL);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("encode");
-	TCase *tcase = suite_case(suite, "encode");
-
-	tcase_add_test(tcase, encode_begin_of_any_length_equals_protobuf);
-	tcase_add_test(tcase,
-		       encode_begin_of_a_site_has_what_belongs_to_its_name);
-	tcase_add_test(tcase, encode_event_with_fields_equals_protobuf);
-	tcase_add_test(tcase, encode_end_of_any_length_equals_protobuf);
-	tcase_add_test(tcase, encode_any_small_delta_equals_protobuf);
-	tcase_add_test(tcase, encode_many_events_join_without_gaps);
-	return suite_run(suite);
 }

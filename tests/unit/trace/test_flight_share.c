@@ -110,7 +110,9 @@ static void check_about(uint64_t bytes, uint64_t wanted)
 	ck_assert_uint_ge(bytes + ABOUT, wanted);
 }
 
-START_TEST(one_alone_has_all)
+FIXTURE(begin, end);
+
+TEST(one_alone_has_all, SLOW)
 {
 	struct flight_memory *memory = join(LONG_NS);
 
@@ -126,10 +128,9 @@ START_TEST(one_alone_has_all)
 	ck_assert(!reach_of(memory).nearly_full);
 	flight_memory_free(&memory);
 }
-END_TEST
 
 /* Sealing a segment frees its unused room. */
-START_TEST(memory_is_mostly_events)
+TEST(memory_is_mostly_events, SLOW)
 {
 	struct flight_memory *memory = join(LONG_NS);
 	struct bytes packet = packet_of(1000, 1000);
@@ -141,9 +142,8 @@ START_TEST(memory_is_mostly_events)
 	bytes_release(&packet);
 	flight_memory_free(&memory);
 }
-END_TEST
 
-START_TEST(who_has_most_gives_way)
+TEST(who_has_most_gives_way, SLOW)
 {
 	struct flight_memory *old = join(LONG_NS), *new = join(LONG_NS);
 
@@ -159,9 +159,8 @@ START_TEST(who_has_most_gives_way)
 	check_about(reach_of(new).bytes, SHARE_BYTES);
 	flight_memory_free(&new);
 }
-END_TEST
 
-START_TEST(who_has_little_loses_nothing)
+TEST(who_has_little_loses_nothing, SLOW)
 {
 	struct flight_memory *busy = join(LONG_NS), *quiet = join(LONG_NS);
 	struct flight_memory *other = join(LONG_NS);
@@ -177,9 +176,8 @@ START_TEST(who_has_little_loses_nothing)
 	flight_memory_free(&quiet);
 	flight_memory_free(&other);
 }
-END_TEST
 
-START_TEST(what_cannot_be_forgotten_costs_nobody_else_his_share)
+TEST(what_cannot_be_forgotten_costs_nobody_else_his_share, SLOW)
 {
 	struct flight_memory *names = join(LONG_NS), *other = join(LONG_NS);
 
@@ -191,9 +189,8 @@ START_TEST(what_cannot_be_forgotten_costs_nobody_else_his_share)
 	flight_memory_free(&names);
 	flight_memory_free(&other);
 }
-END_TEST
 
-START_TEST(what_is_too_old_goes_though_its_recording_is_idle)
+TEST(what_is_too_old_goes_though_its_recording_is_idle, SLOW)
 {
 	struct flight_memory *idle = join(1000), *busy = join(1000);
 	uint64_t before;
@@ -210,10 +207,9 @@ START_TEST(what_is_too_old_goes_though_its_recording_is_idle)
 	flight_memory_free(&idle);
 	flight_memory_free(&busy);
 }
-END_TEST
 
 /* A program may report times in the future. */
-START_TEST(times_of_one_recording_do_not_age_another)
+TEST(times_of_one_recording_do_not_age_another, SLOW)
 {
 	struct flight_memory *good = join(1000000000 * UINT64_C(1000));
 	struct flight_memory *bad = join(1000000000 * UINT64_C(1000));
@@ -227,7 +223,6 @@ START_TEST(times_of_one_recording_do_not_age_another)
 	flight_memory_free(&good);
 	flight_memory_free(&bad);
 }
-END_TEST
 
 static void *run_member(void *unused)
 {
@@ -242,7 +237,7 @@ static void *run_member(void *unused)
 	return NULL;
 }
 
-START_TEST(members_come_and_go_at_once)
+TEST(members_come_and_go_at_once, SLOW)
 {
 	struct flight_memory *memory = join(LONG_NS);
 	pthread_t threads[3];
@@ -259,7 +254,6 @@ START_TEST(members_come_and_go_at_once)
 	check_about(reach_of(memory).bytes, SHARE_BYTES);
 	flight_memory_free(&memory);
 }
-END_TEST
 
 static uint64_t next_ns(struct flight_view *view)
 {
@@ -274,7 +268,7 @@ static uint64_t next_ns(struct flight_view *view)
 
 /* A CPU with few switches reports late, so a segment may start before its
  * predecessor, yet its packets follow. */
-START_TEST(packets_of_a_sequence_keep_their_order)
+TEST(packets_of_a_sequence_keep_their_order, SLOW)
 {
 	struct flight_memory *memory = join(8000);
 	struct flight_view *view;
@@ -290,7 +284,6 @@ START_TEST(packets_of_a_sequence_keep_their_order)
 	flight_view_free(&view);
 	flight_memory_free(&memory);
 }
-END_TEST
 
 static void put_thread(struct flight_memory *memory, uint32_t sequence,
 		       uint64_t ns)
@@ -307,7 +300,7 @@ static void put_thread(struct flight_memory *memory, uint32_t sequence,
 
 /* Every thread ever seen kept 8 bytes, and looking for idle threads or writing
  * a snapshot visited all of them under a lock. */
-START_TEST(threads_that_were_forgotten_leave_nothing)
+TEST(threads_that_were_forgotten_leave_nothing, SLOW)
 {
 	struct flight_memory *memory = join(64);
 	uint64_t bytes = 0;
@@ -322,10 +315,9 @@ START_TEST(threads_that_were_forgotten_leave_nothing)
 	ck_assert_uint_le(memory->sequence_room, 128);
 	flight_memory_free(&memory);
 }
-END_TEST
 
 /* Workers deliver threads in any order. */
-START_TEST(threads_are_found_in_any_order)
+TEST(threads_are_found_in_any_order, SLOW)
 {
 	static const uint32_t ids[] = { 9, 3, UINT32_MAX, 7, 4, 1 };
 	struct flight_memory *memory = join(1000);
@@ -346,27 +338,4 @@ START_TEST(threads_are_found_in_any_order)
 	put_thread(memory, 5, 1000 + 1000 + ARRAY_SIZE(ids));
 	ck_assert_uint_eq(memory->sequence_count, 2);
 	flight_memory_free(&memory);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("flight_share");
-	TCase *tcase = suite_slow_case(suite);
-
-	tcase_add_checked_fixture(tcase, begin, end);
-	tcase_add_test(tcase, one_alone_has_all);
-	tcase_add_test(tcase, memory_is_mostly_events);
-	tcase_add_test(tcase, who_has_most_gives_way);
-	tcase_add_test(tcase, who_has_little_loses_nothing);
-	tcase_add_test(tcase,
-		       what_cannot_be_forgotten_costs_nobody_else_his_share);
-	tcase_add_test(tcase,
-		       what_is_too_old_goes_though_its_recording_is_idle);
-	tcase_add_test(tcase, times_of_one_recording_do_not_age_another);
-	tcase_add_test(tcase, members_come_and_go_at_once);
-	tcase_add_test(tcase, packets_of_a_sequence_keep_their_order);
-	tcase_add_test(tcase, threads_that_were_forgotten_leave_nothing);
-	tcase_add_test(tcase, threads_are_found_in_any_order);
-	return suite_run(suite);
 }

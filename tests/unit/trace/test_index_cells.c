@@ -86,7 +86,9 @@ static void check_size(int chunks, uint64_t spans, uint64_t step_ns,
 	ck_assert_uint_lt(g_bytes.count, all * 20 / 200 + 200);
 }
 
-START_TEST(index_cells_of_a_fast_thread_are_half_a_percent)
+FIXTURE(setup, teardown);
+
+TEST(index_cells_of_a_fast_thread_are_half_a_percent)
 {
 	check_size(20, 65536, 25, 10);
 	ck_assert_uint_eq(g_blocks[0], 20);
@@ -94,24 +96,21 @@ START_TEST(index_cells_of_a_fast_thread_are_half_a_percent)
 	ck_assert_uint_eq(g_blocks[2], 1);
 	ck_assert_uint_eq(g_blocks[3], 1);
 }
-END_TEST
 
-START_TEST(index_cells_of_a_slow_thread_are_half_a_percent)
+TEST(index_cells_of_a_slow_thread_are_half_a_percent)
 {
 	check_size(200, 1500, 1000000, 6);
 	/* 44 chunks have 64 Ki spans. */
 	ck_assert_uint_eq(g_blocks[0], 5);
 	ck_assert_uint_eq(g_blocks[2], 1);
 }
-END_TEST
 
-START_TEST(index_cells_of_deep_stacks_are_half_a_percent)
+TEST(index_cells_of_deep_stacks_are_half_a_percent)
 {
 	check_size(6, 65536, 100, 512);
 }
-END_TEST
 
-START_TEST(index_cells_of_a_rate_that_changes_are_half_a_percent)
+TEST(index_cells_of_a_rate_that_changes_are_half_a_percent)
 {
 	uint64_t bytes;
 
@@ -123,18 +122,16 @@ START_TEST(index_cells_of_a_rate_that_changes_are_half_a_percent)
 		ck_assert_uint_lt(g_bytes.count - bytes, 3 * 65536 / 16);
 	}
 }
-END_TEST
 
-START_TEST(index_cells_of_few_spans_are_few)
+TEST(index_cells_of_few_spans_are_few)
 {
 	run_chunk(3, 1000, 3, true);
 	ck_assert_uint_gt(g_bytes.count, 0);
 	ck_assert_uint_lt(g_bytes.count, 100);
 }
-END_TEST
 
 /* One block has all spans, in 32 to 64 buckets. */
-START_TEST(index_cells_widths_follow_the_rate)
+TEST(index_cells_widths_follow_the_rate)
 {
 	for (uint64_t step = 1; step < 1000000000; step *= 1000) {
 		struct index_cell_block *block;
@@ -149,10 +146,9 @@ START_TEST(index_cells_widths_follow_the_rate)
 		index_cells_put(&g_cells, 0, &g_bytes);
 	}
 }
-END_TEST
 
 /* There may be a thousand such threads. */
-START_TEST(index_cells_take_little_memory)
+TEST(index_cells_take_little_memory)
 {
 	uint64_t most = 0;
 
@@ -169,9 +165,8 @@ START_TEST(index_cells_take_little_memory)
 	ck_assert_uint_lt(most, 80 << 10);
 	ck_assert(!g_cells.failed);
 }
-END_TEST
 
-START_TEST(index_cells_without_memory_are_none)
+TEST(index_cells_without_memory_are_none)
 {
 	for (uint64_t left = 0; left < 100000; left += 3000) {
 		index_cells_release(&g_cells);
@@ -183,23 +178,4 @@ START_TEST(index_cells_without_memory_are_none)
 		ck_assert_uint_eq(g_budget.left, left);
 	}
 	g_budget.left = BUDGET_BYTES;
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("index_cells");
-	TCase *tcase = suite_case(suite, "index_cells");
-
-	tcase_add_checked_fixture(tcase, setup, teardown);
-	tcase_add_test(tcase, index_cells_of_a_fast_thread_are_half_a_percent);
-	tcase_add_test(tcase, index_cells_of_a_slow_thread_are_half_a_percent);
-	tcase_add_test(tcase, index_cells_of_deep_stacks_are_half_a_percent);
-	tcase_add_test(tcase,
-		       index_cells_of_a_rate_that_changes_are_half_a_percent);
-	tcase_add_test(tcase, index_cells_of_few_spans_are_few);
-	tcase_add_test(tcase, index_cells_widths_follow_the_rate);
-	tcase_add_test(tcase, index_cells_take_little_memory);
-	tcase_add_test(tcase, index_cells_without_memory_are_none);
-	return suite_run(suite);
 }

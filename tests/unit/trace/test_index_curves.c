@@ -75,7 +75,7 @@ static uint64_t any_value(bool real)
 }
 
 /* Counters of all kinds and rates; some times go backwards. */
-START_TEST(index_curves_have_what_was_set)
+TEST(index_curves_have_what_was_set, EACH(0, 12))
 {
 	struct rig rig;
 	uint64_t ns = 1000000000;
@@ -98,9 +98,8 @@ START_TEST(index_curves_have_what_was_set)
 	ck_assert_uint_gt(rig.check.upper, 2);
 	rig_end(&rig);
 }
-END_TEST
 
-START_TEST(index_curves_are_small)
+TEST(index_curves_are_small, EACH(0, 9))
 {
 	const uint64_t values = 1 << 20, counters = 1ULL << _i;
 	struct rig rig;
@@ -122,9 +121,8 @@ START_TEST(index_curves_are_small)
 	index_curves_release(&rig.curves);
 	bytes_release(&rig.items);
 }
-END_TEST
 
-START_TEST(index_curves_of_few_values_have_each)
+TEST(index_curves_of_few_values_have_each)
 {
 	struct rig rig;
 
@@ -137,10 +135,9 @@ START_TEST(index_curves_of_few_values_have_each)
 	ck_assert_uint_ge(rig.check.blocks - rig.check.upper, 31);
 	rig_end(&rig);
 }
-END_TEST
 
 /* Short memory gives wider buckets, or no curves and a lost flag. */
-START_TEST(index_curves_need_little_memory)
+TEST(index_curves_need_little_memory, EACH(0, 16))
 {
 	struct rig rig;
 	bool lost;
@@ -153,17 +150,4 @@ START_TEST(index_curves_need_little_memory)
 	look(&rig);
 	ck_assert(rig.check.ended != lost);
 	rig_end(&rig);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("index_curves");
-	TCase *tcase = suite_case(suite, "index_curves");
-
-	tcase_add_loop_test(tcase, index_curves_have_what_was_set, 0, 12);
-	tcase_add_loop_test(tcase, index_curves_are_small, 0, 9);
-	tcase_add_test(tcase, index_curves_of_few_values_have_each);
-	tcase_add_loop_test(tcase, index_curves_need_little_memory, 0, 16);
-	return suite_run(suite);
 }

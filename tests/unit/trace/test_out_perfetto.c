@@ -51,7 +51,9 @@ static uint64_t clock_ns(const Perfetto__Protos__ClockSnapshot *snapshot,
 	ck_abort_msg("clock %u is not in the snapshot", id);
 }
 
-START_TEST(out_perfetto_preamble_starts_with_the_clocks)
+FIXTURE(NULL, free_trace);
+
+TEST(out_perfetto_preamble_starts_with_the_clocks)
 {
 	const struct out_attribute attributes[] = {
 		{ "tool", "perfrec", 0 },
@@ -90,9 +92,8 @@ START_TEST(out_perfetto_preamble_starts_with_the_clocks)
 			g_trace->packet[i]->trusted_packet_sequence_id,
 			OUT_SEQUENCE_GLOBAL);
 }
-END_TEST
 
-START_TEST(out_perfetto_process_has_its_command_line)
+TEST(out_perfetto_process_has_its_command_line)
 {
 	char *const cmdline[] = { "./app", "-x", "", NULL };
 	char *const labels[] = { "service.name=app", "\xff", NULL };
@@ -114,9 +115,8 @@ START_TEST(out_perfetto_process_has_its_command_line)
 	ck_assert_str_eq(message->process_labels[0], "service.name=app");
 	ck_assert_str_eq(message->process_labels[1], "?");
 }
-END_TEST
 
-START_TEST(out_perfetto_process_with_many_arguments_is_cut)
+TEST(out_perfetto_process_with_many_arguments_is_cut)
 {
 	enum { ARGUMENTS = 5000, SIZE = 4096 };
 	static char *cmdline[ARGUMENTS + 1];
@@ -137,9 +137,8 @@ START_TEST(out_perfetto_process_with_many_arguments_is_cut)
 	ck_assert_uint_eq(message->n_cmdline, 256);
 	ck_assert_str_eq(message->cmdline[255], "...");
 }
-END_TEST
 
-START_TEST(out_perfetto_thread_starts_a_sequence)
+TEST(out_perfetto_thread_starts_a_sequence)
 {
 	const struct out_thread thread = { 77, 5, 10, 11, "worker", 9000 };
 	pb_packet *descriptor, *start;
@@ -172,9 +171,8 @@ START_TEST(out_perfetto_thread_starts_a_sequence)
 	ck_assert_uint_eq(clock->timestamp, 9000);
 	ck_assert(!clock->is_incremental);
 }
-END_TEST
 
-START_TEST(out_perfetto_thread_renamed_sends_the_descriptor_alone)
+TEST(out_perfetto_thread_renamed_sends_the_descriptor_alone)
 {
 	struct out_thread thread = { 77, 5, 10, 11, "new", 9000 };
 
@@ -192,9 +190,8 @@ START_TEST(out_perfetto_thread_renamed_sends_the_descriptor_alone)
 	ck_assert_ptr_null(
 		g_trace->packet[0]->track_descriptor->thread->thread_name);
 }
-END_TEST
 
-START_TEST(out_perfetto_names_of_any_number_all_arrive)
+TEST(out_perfetto_names_of_any_number_all_arrive)
 {
 	static struct out_name names[1000];
 	static char text[1000][16];
@@ -222,9 +219,8 @@ START_TEST(out_perfetto_names_of_any_number_all_arrive)
 	}
 	ck_assert_uint_eq(seen, 1000);
 }
-END_TEST
 
-START_TEST(out_perfetto_event_carries_arguments_and_flow)
+TEST(out_perfetto_event_carries_arguments_and_flow)
 {
 	const struct out_attribute arguments[] = {
 		{ "count", NULL, -3 },
@@ -262,9 +258,8 @@ START_TEST(out_perfetto_event_carries_arguments_and_flow)
 	ck_assert_uint_eq(message->n_flow_ids, 0);
 	ck_assert_uint_eq(message->terminating_flow_ids[0], 42);
 }
-END_TEST
 
-START_TEST(out_perfetto_losses_mark_each_sequence_then_name_it)
+TEST(out_perfetto_losses_mark_each_sequence_then_name_it)
 {
 	const uint32_t sequences[] = { 2, 300, UINT32_MAX };
 	Perfetto__Protos__TraceStats *stats;
@@ -292,7 +287,6 @@ START_TEST(out_perfetto_losses_mark_each_sequence_then_name_it)
 	unpack(bytes, 1);
 	ck_assert_uint_eq(g_trace->packet[0]->trace_stats->n_writer_stats, 0);
 }
-END_TEST
 
 static void check_clean(const char *dirty, const char *clean)
 {
@@ -304,7 +298,7 @@ static void check_clean(const char *dirty, const char *clean)
 	free_trace();
 }
 
-START_TEST(out_perfetto_context_is_a_track_below_its_thread)
+TEST(out_perfetto_context_is_a_track_below_its_thread)
 {
 	const struct out_context context = { 78, 77, 6, "context 1 of worker",
 					     9000 };
@@ -330,9 +324,8 @@ START_TEST(out_perfetto_context_is_a_track_below_its_thread)
 		ck_assert_uint_eq(
 			out_perfetto_context(g_buffer, size, &context), 0);
 }
-END_TEST
 
-START_TEST(out_perfetto_text_that_is_no_utf8_is_repaired)
+TEST(out_perfetto_text_that_is_no_utf8_is_repaired)
 {
 	check_clean("plain", "plain");
 	check_clean("\u00e9\u20ac\U0001f600\U0010ffff",
@@ -351,9 +344,8 @@ START_TEST(out_perfetto_text_that_is_no_utf8_is_repaired)
 	check_clean("\xf4\x90\x80\x80", "????"); /* above U+10FFFF */
 	check_clean("\xf5\x80\x80\x80", "????");
 }
-END_TEST
 
-START_TEST(out_perfetto_text_too_long_is_cut_between_characters)
+TEST(out_perfetto_text_too_long_is_cut_between_characters)
 {
 	static char text[OUT_TEXT_BYTES + 100];
 	const struct out_name name = { 1, text };
@@ -371,9 +363,8 @@ START_TEST(out_perfetto_text_too_long_is_cut_between_characters)
 	out = g_trace->packet[0]->interned_data->event_names[0]->name;
 	ck_assert_uint_eq(strlen(out), OUT_TEXT_BYTES);
 }
-END_TEST
 
-START_TEST(out_perfetto_buffer_too_small_gets_nothing)
+TEST(out_perfetto_buffer_too_small_gets_nothing)
 {
 	const struct out_thread thread = { 77, 5, 10, 11, "worker", 9000 };
 	size_t whole = out_perfetto_thread(g_buffer, 1000, &thread);
@@ -386,29 +377,4 @@ START_TEST(out_perfetto_buffer_too_small_gets_nothing)
 			ck_assert_uint_eq(g_buffer[i], 0xa5);
 	}
 	ck_assert_uint_eq(out_perfetto_thread(g_buffer, whole, &thread), whole);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("out_perfetto");
-	TCase *tcase = suite_case(suite, "out_perfetto");
-
-	tcase_add_checked_fixture(tcase, NULL, free_trace);
-	tcase_add_test(tcase, out_perfetto_preamble_starts_with_the_clocks);
-	tcase_add_test(tcase, out_perfetto_process_has_its_command_line);
-	tcase_add_test(tcase, out_perfetto_process_with_many_arguments_is_cut);
-	tcase_add_test(tcase, out_perfetto_thread_starts_a_sequence);
-	tcase_add_test(tcase,
-		       out_perfetto_thread_renamed_sends_the_descriptor_alone);
-	tcase_add_test(tcase, out_perfetto_names_of_any_number_all_arrive);
-	tcase_add_test(tcase, out_perfetto_event_carries_arguments_and_flow);
-	tcase_add_test(tcase,
-		       out_perfetto_losses_mark_each_sequence_then_name_it);
-	tcase_add_test(tcase, out_perfetto_context_is_a_track_below_its_thread);
-	tcase_add_test(tcase, out_perfetto_text_that_is_no_utf8_is_repaired);
-	tcase_add_test(tcase,
-		       out_perfetto_text_too_long_is_cut_between_characters);
-	tcase_add_test(tcase, out_perfetto_buffer_too_small_gets_nothing);
-	return suite_run(suite);
 }

@@ -132,7 +132,9 @@ static void check(uint32_t number, struct seen wanted)
 	ck_assert_int_eq(seen->lost, wanted.lost);
 }
 
-START_TEST(out_sched_shows_the_first_stretch_of_a_cpu)
+FIXTURE(start, stop);
+
+TEST(out_sched_shows_the_first_stretch_of_a_cpu)
 {
 	out_sched_in(g_sched, 1, 1000, 77);
 	out_sched_out(g_sched, 1, 1500, 77, OUT_SCHED_BLOCKED);
@@ -142,9 +144,8 @@ START_TEST(out_sched_shows_the_first_stretch_of_a_cpu)
 	check(0, (struct seen){ 1, 1000, 0, 77, 0, false });
 	check(1, (struct seen){ 1, 1500, 77, 0, 1, false });
 }
-END_TEST
 
-START_TEST(out_sched_says_why_a_thread_left)
+TEST(out_sched_says_why_a_thread_left)
 {
 	static const struct {
 		enum out_sched_left why;
@@ -166,9 +167,8 @@ START_TEST(out_sched_says_why_a_thread_left)
 		check(2 * i + 1, (struct seen){ 0, 100 * i + 50, 9, 0,
 						left[i].state, false });
 }
-END_TEST
 
-START_TEST(out_sched_has_a_thread_that_was_there_before)
+TEST(out_sched_has_a_thread_that_was_there_before)
 {
 	/* Only the end of thread 5's stay is known. */
 	out_sched_out(g_sched, 2, 1000, 5, OUT_SCHED_PREEMPTED);
@@ -176,9 +176,8 @@ START_TEST(out_sched_has_a_thread_that_was_there_before)
 	ck_assert_uint_eq(g_seen_count, 1);
 	check(0, (struct seen){ 2, 1000, 5, 0, 256, false });
 }
-END_TEST
 
-START_TEST(out_sched_closes_a_thread_that_nobody_saw_leave)
+TEST(out_sched_closes_a_thread_that_nobody_saw_leave)
 {
 	out_sched_in(g_sched, 0, 1000, 5);
 	out_sched_in(g_sched, 0, 2000, 6);
@@ -194,9 +193,8 @@ START_TEST(out_sched_closes_a_thread_that_nobody_saw_leave)
 	check(4, (struct seen){ 0, 4000, 0, 8, 0, false });
 	check(5, (struct seen){ 0, 4000, 8, 0, 1, false });
 }
-END_TEST
 
-START_TEST(out_sched_writes_one_switch_if_the_times_are_equal)
+TEST(out_sched_writes_one_switch_if_the_times_are_equal)
 {
 	out_sched_in(g_sched, 0, 1000, 5);
 	out_sched_out(g_sched, 0, 2000, 5, OUT_SCHED_BLOCKED);
@@ -209,9 +207,8 @@ START_TEST(out_sched_writes_one_switch_if_the_times_are_equal)
 	check(2, (struct seen){ 0, 3000, 600, 0, 1, false });
 	check(3, (struct seen){ 0, 3001, 0, 5, 0, false });
 }
-END_TEST
 
-START_TEST(out_sched_closes_the_thread_at_a_loss)
+TEST(out_sched_closes_the_thread_at_a_loss)
 {
 	out_sched_in(g_sched, 0, 1000, 5);
 	out_sched_in(g_sched, 1, 1000, 6);
@@ -227,9 +224,8 @@ START_TEST(out_sched_closes_the_thread_at_a_loss)
 	check(3, (struct seen){ 0, 9000, 0, 6, 0, false });
 	check(4, (struct seen){ 3, 9500, 0, 0, 128, true });
 }
-END_TEST
 
-START_TEST(out_sched_end_is_the_last_switch_of_each_cpu)
+TEST(out_sched_end_is_the_last_switch_of_each_cpu)
 {
 	out_sched_in(g_sched, 0, 1000, 5);
 	out_sched_in(g_sched, 1, 4000, 6);
@@ -245,9 +241,8 @@ START_TEST(out_sched_end_is_the_last_switch_of_each_cpu)
 	check(5, (struct seen){ 2, 1100, 7, 0, 1, false });
 	check(6, (struct seen){ 2, 3000, 0, 0, 0, false });
 }
-END_TEST
 
-START_TEST(out_sched_thread_that_is_gone_has_no_stretch)
+TEST(out_sched_thread_that_is_gone_has_no_stretch)
 {
 	out_sched_in(g_sched, 1, 1000, 77);
 	out_sched_gone(g_sched, 0, 77);
@@ -261,9 +256,8 @@ START_TEST(out_sched_thread_that_is_gone_has_no_stretch)
 	check(0, (struct seen){ 0, 1500, 0, 77, 0, false });
 	ck_assert_uint_eq(out_sched_left_out(g_sched), 0);
 }
-END_TEST
 
-START_TEST(out_sched_time_of_a_cpu_does_not_fall)
+TEST(out_sched_time_of_a_cpu_does_not_fall)
 {
 	out_sched_in(g_sched, 0, 1000, 5);
 	out_sched_out(g_sched, 0, 900, 5, OUT_SCHED_BLOCKED);
@@ -273,9 +267,8 @@ START_TEST(out_sched_time_of_a_cpu_does_not_fall)
 	check(1, (struct seen){ 0, 1000, 5, 0, 1, false });
 	check(2, (struct seen){ 0, 1000, 0, 5, 0, false });
 }
-END_TEST
 
-START_TEST(out_sched_leaves_out_cpus_that_there_are_not)
+TEST(out_sched_leaves_out_cpus_that_there_are_not)
 {
 	out_sched_in(g_sched, CPUS, 1000, 5);
 	out_sched_out(g_sched, UINT32_MAX, 1000, 5, OUT_SCHED_BLOCKED);
@@ -284,9 +277,8 @@ START_TEST(out_sched_leaves_out_cpus_that_there_are_not)
 	see();
 	ck_assert_uint_eq(g_packets, 0);
 }
-END_TEST
 
-START_TEST(out_sched_must_have_cpus_and_a_sequence)
+TEST(out_sched_must_have_cpus_and_a_sequence)
 {
 	struct out_sched *other = NULL;
 
@@ -301,10 +293,9 @@ START_TEST(out_sched_must_have_cpus_and_a_sequence)
 	out_sched_free(&other);
 	out_sched_free(&other);
 }
-END_TEST
 
 /* Only a switch ends the state of a thread without a CPU. */
-START_TEST(out_sched_ends_the_state_of_a_thread_that_sleeps)
+TEST(out_sched_ends_the_state_of_a_thread_that_sleeps)
 {
 	out_sched_in(g_sched, 0, 1000, 77);
 	out_sched_out(g_sched, 0, 1100, 77, OUT_SCHED_BLOCKED);
@@ -321,7 +312,6 @@ START_TEST(out_sched_ends_the_state_of_a_thread_that_sleeps)
 	check(6, (struct seen){ 0, 1500, 0, 77, 0, false });
 	check(7, (struct seen){ 0, 1500, 77, 0, 128, false });
 }
-END_TEST
 
 static uint64_t g_random;
 
@@ -345,7 +335,7 @@ static void tell_stretch(uint32_t cpu, uint64_t *ns, struct seen *in,
 		      preempted ? OUT_SCHED_PREEMPTED : OUT_SCHED_BLOCKED);
 }
 
-START_TEST(out_sched_keeps_all_switches_of_all_cpus)
+TEST(out_sched_keeps_all_switches_of_all_cpus)
 {
 	enum { STRETCHES = 20000 };
 	static struct seen told[CPUS][2 * STRETCHES];
@@ -369,10 +359,9 @@ START_TEST(out_sched_keeps_all_switches_of_all_cpus)
 	for (uint32_t i = 0; i < g_seen_count; i++)
 		check(i, told[g_seen[i].cpu][counts[g_seen[i].cpu]++]);
 }
-END_TEST
 
 /* No packet may contain events older than an earlier packet of its CPU. */
-START_TEST(out_sched_hands_over_what_all_cpus_had)
+TEST(out_sched_hands_over_what_all_cpus_had)
 {
 	enum { STRETCHES = 5000 };
 	uint64_t last[CPUS] = { 0 }, before_ns = 0, ns = 1;
@@ -399,9 +388,8 @@ START_TEST(out_sched_hands_over_what_all_cpus_had)
 		last[cpu] = seen->ns;
 	}
 }
-END_TEST
 
-START_TEST(out_sched_takes_less_than_eight_bytes_a_switch)
+TEST(out_sched_takes_less_than_eight_bytes_a_switch)
 {
 	enum { STRETCHES = 10000 };
 	uint64_t ns = UINT64_C(1) << 50;
@@ -413,30 +401,4 @@ START_TEST(out_sched_takes_less_than_eight_bytes_a_switch)
 	}
 	out_sched_flush(g_sched);
 	ck_assert_uint_lt(g_count, 2 * STRETCHES * 8);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("out_sched");
-	TCase *tcase = suite_case(suite, "out_sched");
-
-	tcase_add_checked_fixture(tcase, start, stop);
-	tcase_add_test(tcase, out_sched_shows_the_first_stretch_of_a_cpu);
-	tcase_add_test(tcase, out_sched_says_why_a_thread_left);
-	tcase_add_test(tcase, out_sched_has_a_thread_that_was_there_before);
-	tcase_add_test(tcase, out_sched_closes_a_thread_that_nobody_saw_leave);
-	tcase_add_test(tcase,
-		       out_sched_writes_one_switch_if_the_times_are_equal);
-	tcase_add_test(tcase, out_sched_closes_the_thread_at_a_loss);
-	tcase_add_test(tcase, out_sched_end_is_the_last_switch_of_each_cpu);
-	tcase_add_test(tcase, out_sched_thread_that_is_gone_has_no_stretch);
-	tcase_add_test(tcase, out_sched_ends_the_state_of_a_thread_that_sleeps);
-	tcase_add_test(tcase, out_sched_time_of_a_cpu_does_not_fall);
-	tcase_add_test(tcase, out_sched_leaves_out_cpus_that_there_are_not);
-	tcase_add_test(tcase, out_sched_must_have_cpus_and_a_sequence);
-	tcase_add_test(tcase, out_sched_keeps_all_switches_of_all_cpus);
-	tcase_add_test(tcase, out_sched_hands_over_what_all_cpus_had);
-	tcase_add_test(tcase, out_sched_takes_less_than_eight_bytes_a_switch);
-	return suite_run(suite);
 }

@@ -33,7 +33,9 @@ static uint64_t sum_open(uint64_t *ids)
 	return slices;
 }
 
-START_TEST(sequences_all_zero_are_none)
+FIXTURE(NULL, tear_down);
+
+TEST(sequences_all_zero_are_none)
 {
 	uint64_t ids;
 
@@ -42,9 +44,8 @@ START_TEST(sequences_all_zero_are_none)
 	ck_assert_uint_eq(sum_open(&ids), 0);
 	ck_assert_uint_eq(sequences_bytes(&g_sequences), 0);
 }
-END_TEST
 
-START_TEST(sequences_count_their_open_slices)
+TEST(sequences_count_their_open_slices)
 {
 	uint64_t ids;
 
@@ -62,10 +63,9 @@ START_TEST(sequences_count_their_open_slices)
 	ck_assert(!sequences_know(&g_sequences, 8));
 	ck_assert(!sequences_know(&g_sequences, 7 + 64));
 }
-END_TEST
 
 /* All ids hash to one slot near the table's end and wrap around. */
-START_TEST(sequences_with_one_place_are_told_apart)
+TEST(sequences_with_one_place_are_told_apart)
 {
 	uint64_t ids;
 
@@ -82,9 +82,8 @@ START_TEST(sequences_with_one_place_are_told_apart)
 								     : i + 2);
 	ck_assert_uint_eq(sum_open(&ids), g_sequences.slices);
 }
-END_TEST
 
-START_TEST(sequences_that_are_forgotten_are_known_no_more)
+TEST(sequences_that_are_forgotten_are_known_no_more)
 {
 	change(3, 2);
 	change(3, -2);
@@ -104,9 +103,8 @@ START_TEST(sequences_that_are_forgotten_are_known_no_more)
 	change(3, 0);
 	ck_assert_uint_eq(g_sequences.count, 3);
 }
-END_TEST
 
-START_TEST(sequences_take_memory_while_they_live)
+TEST(sequences_take_memory_while_they_live)
 {
 	uint64_t ids;
 
@@ -120,9 +118,8 @@ START_TEST(sequences_take_memory_while_they_live)
 	/* A bit per thread, in an array that doubles. */
 	ck_assert_uint_le(sequences_bytes(&g_sequences), EVER / 4 + 65536);
 }
-END_TEST
 
-START_TEST(sequences_give_back_what_a_crowd_took)
+TEST(sequences_give_back_what_a_crowd_took)
 {
 	size_t most;
 
@@ -132,20 +129,4 @@ START_TEST(sequences_give_back_what_a_crowd_took)
 	for (uint32_t id = 1; id <= 50000; id++)
 		ck_assert_uint_eq(change(id, -1), 0);
 	ck_assert_uint_lt(sequences_bytes(&g_sequences), most / 4);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("sequences");
-	TCase *tcase = suite_case(suite, "sequences");
-
-	tcase_add_checked_fixture(tcase, NULL, tear_down);
-	tcase_add_test(tcase, sequences_all_zero_are_none);
-	tcase_add_test(tcase, sequences_count_their_open_slices);
-	tcase_add_test(tcase, sequences_with_one_place_are_told_apart);
-	tcase_add_test(tcase, sequences_that_are_forgotten_are_known_no_more);
-	tcase_add_test(tcase, sequences_take_memory_while_they_live);
-	tcase_add_test(tcase, sequences_give_back_what_a_crowd_took);
-	return suite_run(suite);
 }
