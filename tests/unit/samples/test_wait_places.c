@@ -48,16 +48,15 @@ static void name_and_end(size_t count)
 	}
 }
 
-START_TEST(wait_places_keeps_maps_of_processes_in_turn)
+TEST(wait_places_keeps_maps_of_processes_in_turn)
 {
 	name_and_end(CHILDREN);
 	for (size_t i = 0; i < CHILDREN; i++)
 		ck_assert_msg(has_name(g_child[i]), "no map of child %zu", i);
 	wait_places_free(&g_places);
 }
-END_TEST
 
-START_TEST(wait_places_drops_the_oldest_of_many_large_maps)
+TEST(wait_places_drops_the_oldest_of_many_large_maps)
 {
 	char *pages = mmap(NULL, MAPPINGS * (size_t)PAGE, PROT_NONE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -70,15 +69,4 @@ START_TEST(wait_places_drops_the_oldest_of_many_large_maps)
 	ck_assert(has_name(g_child[29]));
 	ck_assert(!has_name(g_child[0]));
 	wait_places_free(&g_places);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("wait_places");
-	TCase *tcase = suite_case(suite, "wait_places");
-
-	tcase_add_test(tcase, wait_places_keeps_maps_of_processes_in_turn);
-	tcase_add_test(tcase, wait_places_drops_the_oldest_of_many_large_maps);
-	return suite_run(suite);
 }
