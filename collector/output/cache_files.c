@@ -279,25 +279,6 @@ static int compare_age(const void *one, const void *other)
 	return strcmp(a->name, b->name);
 }
 
-static void drop_old(const struct cache_kind *kind, int folder)
-{
-	struct found_list list = { 0 };
-	time_t now = time(NULL);
-
-	if (!find_cache_files(kind->prefix, folder, &list) && list.count)
-		qsort(list.items, list.count, sizeof(*list.items), compare_age);
-	for (size_t i = 0; i < list.count; i++) {
-		const struct found *found = &list.items[i];
-		time_t age = now - found->changed;
-
-		if (i >= kind->files_max ||
-		    age > CACHE_FILE_DAYS * DAY_SECONDS ||
-		    (found->draft && age > DAY_SECONDS))
-			unlinkat(folder, found->name, 0);
-	}
-	free(list.items);
-}
-
 int cache_files_forget(const char *prefix, unsigned int *removed)
 {
 	struct found_list list = { 0 };
@@ -376,8 +357,25 @@ int cache_file_store(const struct cache_kind *kind, const char *build_id,
 	if (folder < 0)
 		return folder;
 	err = write_cache_file(kind, folder, &header, items);
-	if (!err)
-		drop_old(kind, folder);
+	if (!err) {
+		struct found_list list = { 0 };
+		time_t now = time(NULL);
+
+		if (!find_cache_files(kind->prefix, folder, &list) &&
+		    list.count)
+			qsort(list.items, list.count, sizeof(*list.items),
+			      compare_age);
+		for (size_t i = 0; i < list.count; i++) {
+			const struct found *found = &list.items[i];
+			time_t age = now - found->changed;
+
+			if (i >= kind->files_max ||
+			    age > CACHE_FILE_DAYS * DAY_SECONDS ||
+			    (found->draft && age > DAY_SECONDS))
+				unlinkat(folder, found->name, 0);
+		}
+		free(list.items);
+	}
 	close(folder);
 	return err;
 }

@@ -118,68 +118,35 @@ json_t *counters_to_json(enum counter_group group, const void *values)
 	return object;
 }
 
-static int real_from_json(const json_t *json, double *value)
-{
-	if (!json_is_number(json) || json_number_value(json) < 0)
-		return -EBADMSG;
-	*value = json_number_value(json);
-	return 0;
-}
-
-static int text_from_json(const json_t *json, const char **value)
-{
-	if (!json_is_string(json))
-		return -EBADMSG;
-	*value = json_string_value(json);
-	return 0;
-}
-
-static int flag_from_json(const json_t *json, bool *value)
-{
-	if (!json_is_boolean(json))
-		return -EBADMSG;
-	*value = json_is_true(json);
-	return 0;
-}
-
-static int list_from_json(json_t *json, json_t **value)
-{
-	if (!json_is_array(json))
-		return -EBADMSG;
-	*value = json;
-	return 0;
-}
-
-static int id_from_json(const json_t *json, int64_t *value)
-{
-	if (!json_is_integer(json))
-		return -EBADMSG;
-	*value = json_integer_value(json);
-	return 0;
-}
-
-static int count_from_json(const json_t *json, uint64_t *value)
-{
-	if (!json_is_integer(json) || json_integer_value(json) < 0)
-		return -EBADMSG;
-	*value = (uint64_t)json_integer_value(json);
-	return 0;
-}
-
 static int field_from_json(enum counter_kind kind, json_t *json, void *value)
 {
 	switch (kind) {
 	case COUNTER_NS_EACH:
 	case COUNTER_SHARE:
-		return real_from_json(json, value);
+		if (!json_is_number(json) || json_number_value(json) < 0)
+			return -EBADMSG;
+		*(double *)value = json_number_value(json);
+		return 0;
 	case COUNTER_TEXT:
-		return text_from_json(json, value);
+		if (!json_is_string(json))
+			return -EBADMSG;
+		*(const char **)value = json_string_value(json);
+		return 0;
 	case COUNTER_FLAG:
-		return flag_from_json(json, value);
+		if (!json_is_boolean(json))
+			return -EBADMSG;
+		*(bool *)value = json_is_true(json);
+		return 0;
 	case COUNTER_LIST:
-		return list_from_json(json, value);
+		if (!json_is_array(json))
+			return -EBADMSG;
+		*(json_t **)value = json;
+		return 0;
 	case COUNTER_ID:
-		return id_from_json(json, value);
+		if (!json_is_integer(json))
+			return -EBADMSG;
+		*(int64_t *)value = json_integer_value(json);
+		return 0;
 	case COUNTER_COUNT:
 	case COUNTER_COUNT_OR_NULL:
 	case COUNTER_BYTES:
@@ -187,7 +154,10 @@ static int field_from_json(enum counter_kind kind, json_t *json, void *value)
 	case COUNTER_NS_OR_NULL:
 		break;
 	}
-	return count_from_json(json, value);
+	if (!json_is_integer(json) || json_integer_value(json) < 0)
+		return -EBADMSG;
+	*(uint64_t *)value = (uint64_t)json_integer_value(json);
+	return 0;
 }
 
 int counters_from_json(enum counter_group group, const json_t *object,

@@ -99,20 +99,6 @@ static void put_piece(struct out_pprof *out, const pb_profile *piece)
 
 /* --- strings ------------------------------------------------------------- */
 
-/* Packed by hand: most pieces of a small file are strings. */
-static void put_string(struct out_pprof *out, const char *text)
-{
-	size_t length = strlen(text);
-	uint8_t *at;
-
-	if (!reserve_buffer(out, WIRE_FIELD_MAX + length + 1))
-		return;
-	at = wire_put(out->buffer, TAG_STRING, length);
-	memcpy(at, text, length + 1);
-	symbol_name_clean((char *)at);
-	put_buffer(out, (size_t)(at - out->buffer) + length);
-}
-
 static uint64_t hash_string(const void *item)
 {
 	const struct string *string = item;
@@ -139,8 +125,18 @@ static int64_t string_number(struct out_pprof *out, const char *text)
 		fail_file(out, added);
 		return 0;
 	}
-	if (added)
-		put_string(out, text);
+	if (added) {
+		size_t length = strlen(text);
+		uint8_t *at;
+
+		/* Packed by hand: most pieces of a small file are strings. */
+		if (reserve_buffer(out, WIRE_FIELD_MAX + length + 1)) {
+			at = wire_put(out->buffer, TAG_STRING, length);
+			memcpy(at, text, length + 1);
+			symbol_name_clean((char *)at);
+			put_buffer(out, (size_t)(at - out->buffer) + length);
+		}
+	}
 	return number;
 }
 

@@ -46,19 +46,6 @@ static int refuse_folder(const char *path, const char *what)
 	return -EEXIST;
 }
 
-static int refuse_foreign(const char *path, const struct own_files *files)
-{
-	char more[32] = "";
-
-	if (files->foreign > 1)
-		snprintf(more, sizeof(more), " (and %u more)",
-			 files->foreign - 1);
-	log_err("'%s' holds '%s'%s, which perfrec did not write: " ANOTHER
-		", or move it away",
-		path, files->first_foreign, more);
-	return -EEXIST;
-}
-
 static int cannot_open(const char *path)
 {
 	int err = -errno;
@@ -100,7 +87,15 @@ static int open_and_check(const struct output_dir *output, const char *path,
 		errno = -err;
 		err = cannot_open(path);
 	} else if (files->foreign) {
-		err = refuse_foreign(path, files);
+		char more[32] = "";
+
+		if (files->foreign > 1)
+			snprintf(more, sizeof(more), " (and %u more)",
+				 files->foreign - 1);
+		log_err("'%s' holds '%s'%s, which perfrec did not "
+			"write: " ANOTHER ", or move it away",
+			path, files->first_foreign, more);
+		err = -EEXIST;
 	} else if (files->own && !files->recorded) {
 		err = refuse_folder(path,
 				    "exists and is no recording of perfrec");
@@ -127,12 +122,24 @@ static int cannot_move(const char *from, const char *to)
 	return err;
 }
 
-/* rename() replaces the new, empty folder, which reserves the name. */
-static int move_old_aside(struct output_dir *output)
+/* Moves a recording in DIR.old aside, unless a collector still writes it. */
+static int prepare_old(struct output_dir *output)
 {
+	struct own_files files;
+	int err =
+		open_and_check(output, output->old, &output->older_fd, &files);
 	char *older;
-	int err;
 
+	if (err)
+		output->older_fd = -1;
+	if (err || output->older_fd < 0)
+		return err;
+	if (folder_lock_take(output->older_fd) == -EBUSY) {
+		log_err("'%s' is still being recorded: " ANOTHER
+			", or wait for its end",
+			output->old);
+		return -EBUSY;
+	}
 	if (asprintf(&older, "%s.%08" PRIx32, output->old,
 		     (uint32_t)random_u64()) < 0)
 		return -ENOMEM;
@@ -151,41 +158,14 @@ static int move_old_aside(struct output_dir *output)
 	return 0;
 }
 
-/* Moves a recording in DIR.old aside, unless a collector still writes it. */
-static int prepare_old(struct output_dir *output)
-{
-	struct own_files files;
-	int err =
-		open_and_check(output, output->old, &output->older_fd, &files);
-
-	if (err)
-		output->older_fd = -1;
-	if (err || output->older_fd < 0)
-		return err;
-	if (folder_lock_take(output->older_fd) == -EBUSY) {
-		log_err("'%s' is still being recorded: " ANOTHER
-			", or wait for its end",
-			output->old);
-		return -EBUSY;
-	}
-	return move_old_aside(output);
-}
-
-/* A program started in the moved folder would end up in DIR.old. */
-static bool is_current(int fd)
-{
-	struct stat folder, current;
-
-	return fstat(fd, &folder) == 0 && stat(".", &current) == 0 &&
-	       folder.st_dev == current.st_dev &&
-	       folder.st_ino == current.st_ino;
-}
-
 static int move_aside(struct output_dir *output, int fd)
 {
 	int err;
+	struct stat folder, current;
 
-	if (is_current(fd)) {
+	if (fstat(fd, &folder) == 0 && stat(".", &current) == 0 &&
+	    folder.st_dev == current.st_dev &&
+	    folder.st_ino == current.st_ino) {
 		log_err("'%s' holds a recording and is the current folder, "
 			"which cannot move to '%s': " ANOTHER,
 			output->dir, output->old);
@@ -341,24 +321,20 @@ void output_dir_commit(struct output_dir *output, bool quiet)
 	release_paths(output);
 }
 
-/* Removes files that the collector made before the program failed to start. */
-static void remove_new(const struct output_dir *output)
+void output_dir_undo(struct output_dir *output)
 {
 	int fd = openat(output->parent_fd, last_part(output->dir),
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	if (fd < 0)
-		return;
-	if (output->found_empty)
-		own_files_remove(fd);
-	else
-		remove_folder(output, output->dir, fd);
-	close(fd);
-}
-
-void output_dir_undo(struct output_dir *output)
-{
-	remove_new(output);
+	/* Removes files that the collector made before the program failed to
+	 * start. */
+	if (fd >= 0) {
+		if (output->found_empty)
+			own_files_remove(fd);
+		else
+			remove_folder(output, output->dir, fd);
+		close(fd);
+	}
 	if (output->moved)
 		rename_folder(output, output->old, output->dir);
 	if (output->older)

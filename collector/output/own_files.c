@@ -91,12 +91,6 @@ static bool is_unfinished(const struct own_file *file, const char *name)
 	       matches_pattern(file->name, name + 1, length - 1 - suffix);
 }
 
-static bool may_be_file(const struct own_file *file, const char *name)
-{
-	return matches_pattern(file->name, name, strlen(name)) ||
-	       is_unfinished(file, name);
-}
-
 static const struct own_file *find_file(const char *name)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
@@ -108,25 +102,22 @@ static const struct own_file *find_file(const char *name)
 
 static bool is_own_summary(int dir_fd, const char *name);
 
-/* WHY_NAME is the only name that another tool may use, so its contents must
- * name perfrec. */
-static bool is_own_why(int dir_fd, const char *name)
-{
-	return strcmp(name, WHY_NAME) != 0 || is_own_summary(dir_fd, WHY_NAME);
-}
-
 /* @inner: the folder is an own_folder, or lies in one. */
 static bool is_own_file(int dir_fd, const char *name, bool inner)
 {
 	struct stat status;
 
+	/* WHY_NAME is the only name that another tool may use, so its contents
+	 * must name perfrec. */
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
-		if (may_be_file(&table[i], name))
+		if (matches_pattern(table[i].name, name, strlen(name)) ||
+		    is_unfinished(&table[i], name))
 			return (inner || !table[i].inner) &&
 			       fstatat(dir_fd, name, &status,
 				       AT_SYMLINK_NOFOLLOW) == 0 &&
 			       (status.st_mode & S_IFMT) == table[i].type &&
-			       is_own_why(dir_fd, name);
+			       (strcmp(name, WHY_NAME) != 0 ||
+				is_own_summary(dir_fd, WHY_NAME));
 	return false;
 }
 
@@ -399,14 +390,6 @@ static bool is_own_folder(int dir_fd, const char *name)
 	return fd >= 0;
 }
 
-static void note_foreign(struct own_files *files, const char *name)
-{
-	char *first = files->first_foreign;
-
-	if (!files->foreign++ || strcmp(name, first) < 0)
-		snprintf(first, sizeof(files->first_foreign), "%s", name);
-}
-
 int own_files_look(int dir_fd, struct own_files *out)
 {
 	struct own_files files = { 0 };
@@ -419,8 +402,13 @@ int own_files_look(int dir_fd, struct own_files *out)
 		if (is_own_file(dir_fd, name, false) ||
 		    is_own_folder(dir_fd, name))
 			files.own++;
-		else
-			note_foreign(&files, name);
+		else {
+			char *first = files.first_foreign;
+
+			if (!files.foreign++ || strcmp(name, first) < 0)
+				snprintf(first, sizeof(files.first_foreign),
+					 "%s", name);
+		}
 	closedir(dir);
 	files.summarized = has_file(dir_fd, SUMMARY_NAME);
 	if (files.summarized)
@@ -506,28 +494,25 @@ int own_files_remove_window(int push_fd, const char *name)
 	return remove_inner(&folders[WINDOWS], push_fd, name);
 }
 
-static void remove_own_folder(int dir_fd, const struct own_folder *folder)
-{
-	int fd = open_own_folder(dir_fd, folder);
-	DIR *dir = fd < 0 ? NULL : folder_read(fd);
-	const char *name;
-
-	while (dir && (name = next_name(dir)))
-		(void)remove_inner(folder, fd, name);
-	if (dir)
-		closedir(dir);
-	if (fd < 0)
-		return;
-	if (folder->files)
-		remove_files(fd, true, folder->last);
-	close(fd);
-	(void)unlinkat(dir_fd, folder->name, AT_REMOVEDIR);
-}
-
 void own_files_remove(int dir_fd)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(folders); i++)
-		remove_own_folder(dir_fd, &folders[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+		const struct own_folder *folder = &folders[i];
+		int fd = open_own_folder(dir_fd, folder);
+		DIR *dir = fd < 0 ? NULL : folder_read(fd);
+		const char *name;
+
+		while (dir && (name = next_name(dir)))
+			(void)remove_inner(folder, fd, name);
+		if (dir)
+			closedir(dir);
+		if (fd < 0)
+			continue;
+		if (folder->files)
+			remove_files(fd, true, folder->last);
+		close(fd);
+		(void)unlinkat(dir_fd, folder->name, AT_REMOVEDIR);
+	}
 	remove_files(dir_fd, false, SUMMARY_NAME);
 }
 

@@ -12,26 +12,12 @@
 
 #define MORE ", ..."
 
-static void add_file_name(char names[UNWRITTEN_NAMES], const char *name)
-{
-	size_t used = strlen(names);
-	size_t room = UNWRITTEN_NAMES - sizeof(MORE) - used;
-	const char *before = used ? ", " : "";
-
-	/* The mark ends the list. */
-	if (used >= strlen(MORE) &&
-	    strcmp(names + used - strlen(MORE), MORE) == 0)
-		return;
-	if (strlen(before) + strlen(name) > room)
-		snprintf(names + used, sizeof(MORE), MORE);
-	else
-		snprintf(names + used, room + 1, "%s%s", before, name);
-}
-
 void unwritten_add(struct unwritten *unwritten, const char *name, int err)
 {
 	struct unwritten_cause *cause = unwritten->cause;
 	struct unwritten_cause *last = cause + UNWRITTEN_CAUSES - 1;
+	size_t used, room;
+	const char *before;
 
 	if (!err)
 		return;
@@ -39,7 +25,17 @@ void unwritten_add(struct unwritten *unwritten, const char *name, int err)
 		cause++;
 	if (!cause->err)
 		cause->err = err;
-	add_file_name(cause->names, name);
+	used = strlen(cause->names);
+	room = UNWRITTEN_NAMES - sizeof(MORE) - used;
+	before = used ? ", " : "";
+	/* The mark ends the list. */
+	if (used >= strlen(MORE) &&
+	    strcmp(cause->names + used - strlen(MORE), MORE) == 0)
+		return;
+	if (strlen(before) + strlen(name) > room)
+		snprintf(cause->names + used, sizeof(MORE), MORE);
+	else
+		snprintf(cause->names + used, room + 1, "%s%s", before, name);
 }
 
 bool unwritten_file_limit(char text[UNWRITTEN_LIMIT_TEXT])

@@ -14,13 +14,6 @@
 
 #define TRIES 100
 
-static bool is_special(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
 int whole_file_draft(const char *path, char **name)
 {
 	int fd = -EEXIST;
@@ -49,8 +42,9 @@ static int open_file(struct whole_file *file)
 {
 	char *draft;
 	int fd;
+	struct stat status;
 
-	if (!is_special(file->path)) {
+	if (!(stat(file->path, &status) == 0 && !S_ISREG(status.st_mode))) {
 		fd = whole_file_draft(file->path, &draft);
 		file->temporary = draft;
 		return fd;
