@@ -284,30 +284,25 @@ static void count_unslotted_threads(struct arena *arena)
 	recording_unlock(recording);
 }
 
-/* Ends reading of the log: modules may keep references to it after its pages
- * are unmapped. */
-static void close_map_log(struct arena *arena)
-{
-	static struct log_limit limit;
-	uint64_t lost;
-
-	map_log_close(arena->setup.map_log);
-	lost = map_log_lost(arena->setup.map_log);
-	if (lost && arena->setup.recording)
-		log_limited(&limit, LOG_WARN,
-			    "recording '%s' was not told of %llu loads and "
-			    "unloads of libraries: functions of some that came "
-			    "and went may have no names",
-			    recording_setup(arena->setup.recording)->path,
-			    (unsigned long long)lost);
-	map_log_put(&arena->setup.map_log);
-}
-
 static void arena_free(struct arena *arena)
 {
 	family_release(&arena->family);
-	if (arena->setup.map_log)
-		close_map_log(arena);
+	if (arena->setup.map_log) {
+		static struct log_limit limit;
+		uint64_t lost;
+
+		map_log_close(arena->setup.map_log);
+		lost = map_log_lost(arena->setup.map_log);
+		if (lost && arena->setup.recording)
+			log_limited(
+				&limit, LOG_WARN,
+				"recording '%s' was not told of %llu loads and "
+				"unloads of libraries: functions of some that "
+				"came and went may have no names",
+				recording_setup(arena->setup.recording)->path,
+				(unsigned long long)lost);
+		map_log_put(&arena->setup.map_log);
+	}
 	if (arena->setup.sites)
 		sites_close(arena->setup.sites);
 	sites_put(&arena->setup.sites);

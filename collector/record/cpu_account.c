@@ -390,16 +390,6 @@ static struct entry *find_silent(struct cpu_account *account)
 	return best;
 }
 
-/* Returns true if the record of the start or end of a process of the tree was
- * dropped. @now_ns: its CPU time, 0 if it is gone. The kernel reports such a
- * loss only with its next record, which may never come. */
-static bool is_entry_cut(const struct entry *entry, uint64_t now_ns)
-{
-	if (!entry->forked)
-		return entry->ended || entry->reads;
-	return entry->tasks > entry->ended && !now_ns;
-}
-
 static void count_rest_of_tree(struct cpu_account *account)
 {
 	uint64_t sum = 0;
@@ -414,7 +404,14 @@ static void count_rest_of_tree(struct cpu_account *account)
 		if (i && entry->forked && entry->tasks > entry->ended)
 			now_ns = cpu_clock_of(entry->pid);
 		entry->counted_ns = MAX(entry->counted_ns, now_ns);
-		account->lost += i && is_entry_cut(entry, now_ns);
+		/* Returns true if the record of the start or end of a process
+		 * of the tree was dropped. @now_ns: its CPU time, 0 if it is
+		 * gone. The kernel reports such a loss only with its next
+		 * record, which may never come. */
+		account->lost +=
+			i && (!entry->forked
+				      ? entry->ended || entry->reads
+				      : entry->tasks > entry->ended && !now_ns);
 		sum += entry->counted_ns;
 	}
 	if (account->total_ns > sum)
@@ -467,46 +464,6 @@ static size_t merge_account_rows(struct cpu_row *row, size_t count)
 	return kept + 1;
 }
 
-/* Keeps the first CPU_ROWS_MAX - 1 rows, and adds up all others in the last
- * one. */
-static void keep_rows(const struct cpu_row *row, size_t count,
-		      struct cpu_sum *out)
-{
-	struct cpu_row *last = &out->row[CPU_ROWS_MAX - 1];
-
-	out->rows = MIN(count, (size_t)CPU_ROWS_MAX);
-	memcpy(out->row, row, out->rows * sizeof(*row));
-	if (count <= CPU_ROWS_MAX)
-		return;
-	snprintf(last->name, sizeof(last->name), "%s", CPU_OTHERS);
-	last->is_short = true;
-	for (size_t i = CPU_ROWS_MAX; i < count; i++)
-		add_account_row(last, &row[i]);
-}
-
-/* Makes a row for each process without a sample. It was too short for one if it
- * had less than two periods of CPU time, or could have been sampled. */
-static size_t make_account_rows(const struct cpu_account *account,
-				uint64_t period_ns, struct cpu_row *row)
-{
-	size_t count = 0;
-
-	for (uint32_t i = 0; i < account->count; i++) {
-		const struct entry *entry = &account->entry[i];
-		uint64_t ns = MAX(entry->counted_ns, entry->told_ns);
-
-		/* Sampled, or outside of the tree and without time. */
-		if (entry->sampled || (!ns && !entry->forked && !entry->ended))
-			continue;
-		row[count].count = i ? 1 : MAX(entry->tasks, 1u);
-		row[count].ns = ns;
-		row[count].is_short = !i || entry->told || ns < 2 * period_ns;
-		memcpy(row[count].name, entry->name, sizeof(entry->name));
-		count++;
-	}
-	return count;
-}
-
 /* Lists the processes whose last program never said hello. @row has room for
  * all. */
 static void sum_unloaded(const struct cpu_account *account, struct cpu_row *row,
@@ -530,23 +487,6 @@ static void sum_unloaded(const struct cpu_account *account, struct cpu_row *row,
 	       out->unloaded_rows * sizeof(*out->unloaded_row));
 }
 
-static void spread_over_rows(struct cpu_sum *out, uint64_t more)
-{
-	uint64_t left = more, count = out->count;
-
-	for (size_t i = 0; i < out->rows; i++) {
-		double share = (double)out->row[i].count / (double)count;
-		uint64_t part = (uint64_t)((double)left * share);
-
-		part = MIN(part, left);
-		out->row[i].ns += part;
-		left -= part;
-		count -= out->row[i].count;
-	}
-	out->ns += more - left;
-	out->unknown_ns += left;
-}
-
 /* Distributes @more, the excess of getrusage() over the known time. */
 static void add_missing_time(const struct cpu_account *account,
 			     uint64_t sampled_ns, uint64_t more,
@@ -556,32 +496,26 @@ static void add_missing_time(const struct cpu_account *account,
 	uint64_t to_rows = (uint64_t)((double)more * MIN(share, 1.0));
 	uint64_t most = (uint64_t)((double)sampled_ns * (SCALE_MOST - 1));
 	uint64_t to_profile;
+	uint64_t left, count;
 
 	to_rows = MIN(to_rows, out->ns);
 	to_profile = MIN(more - to_rows, most);
 	if (sampled_ns)
 		out->scale = 1 + (double)to_profile / (double)sampled_ns;
 	out->unknown_ns = more - to_rows - to_profile;
-	spread_over_rows(out, to_rows);
-}
-
-/* Removes @less, the excess of the known time over getrusage(). The kernel's
- * task clock runs on while a hypervisor has the CPU: that time is subtracted.
- * Any further excess belongs to processes that nobody waited for, which
- * getrusage() does not include. */
-static void scale_to_truth(const struct cpu_truth *truth, uint64_t less,
-			   struct cpu_sum *out)
-{
-	double all = (double)truth->sampled_ns + (double)out->ns;
-	double stolen = (double)MIN(less, truth->steal_ns);
-
-	out->scale = 1 - stolen / all;
-	out->ns = 0;
+	left = to_rows;
+	count = out->count;
 	for (size_t i = 0; i < out->rows; i++) {
-		out->row[i].ns =
-			(uint64_t)((double)out->row[i].ns * out->scale);
-		out->ns += out->row[i].ns;
+		double of_count = (double)out->row[i].count / (double)count;
+		uint64_t part = (uint64_t)((double)left * of_count);
+
+		part = MIN(part, left);
+		out->row[i].ns += part;
+		left -= part;
+		count -= out->row[i].count;
 	}
+	out->ns += to_rows - left;
+	out->unknown_ns += left;
 }
 
 static void hold_against_truth(const struct cpu_account *account,
@@ -595,8 +529,19 @@ static void hold_against_truth(const struct cpu_account *account,
 	if (truth->used_ns > known)
 		add_missing_time(account, truth->sampled_ns,
 				 truth->used_ns - known, out);
-	else
-		scale_to_truth(truth, known - truth->used_ns, out);
+	else {
+		double all = (double)truth->sampled_ns + (double)out->ns;
+		double stolen =
+			(double)MIN(known - truth->used_ns, truth->steal_ns);
+
+		out->scale = 1 - stolen / all;
+		out->ns = 0;
+		for (size_t i = 0; i < out->rows; i++) {
+			out->row[i].ns =
+				(uint64_t)((double)out->row[i].ns * out->scale);
+			out->ns += out->row[i].ns;
+		}
+	}
 }
 
 void cpu_account_close(struct cpu_account *account,
@@ -611,8 +556,37 @@ void cpu_account_close(struct cpu_account *account,
 	out->lost = account->lost;
 	row = calloc(account->count, sizeof(*row));
 	if (row) {
-		count = make_account_rows(account, truth->period_ns, row);
-		keep_rows(row, merge_account_rows(row, count), out);
+		size_t kept;
+		struct cpu_row *last;
+
+		count = 0;
+		for (uint32_t i = 0; i < account->count; i++) {
+			const struct entry *entry = &account->entry[i];
+			uint64_t ns = MAX(entry->counted_ns, entry->told_ns);
+
+			/* Sampled, or outside of the tree and without time. */
+			if (entry->sampled ||
+			    (!ns && !entry->forked && !entry->ended))
+				continue;
+			row[count].count = i ? 1 : MAX(entry->tasks, 1u);
+			row[count].ns = ns;
+			row[count].is_short =
+				!i || entry->told || ns < 2 * truth->period_ns;
+			memcpy(row[count].name, entry->name,
+			       sizeof(entry->name));
+			count++;
+		}
+		kept = merge_account_rows(row, count);
+		last = &out->row[CPU_ROWS_MAX - 1];
+		out->rows = MIN(kept, (size_t)CPU_ROWS_MAX);
+		memcpy(out->row, row, out->rows * sizeof(*row));
+		if (kept > CPU_ROWS_MAX) {
+			snprintf(last->name, sizeof(last->name), "%s",
+				 CPU_OTHERS);
+			last->is_short = true;
+			for (size_t i = CPU_ROWS_MAX; i < kept; i++)
+				add_account_row(last, &row[i]);
+		}
 		sum_unloaded(account, row, out);
 		free(row);
 	}

@@ -75,23 +75,15 @@ static int open_below(int dir_fd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Returns true if fd is still the folder at SNAPSHOTS_NAME: a person may have
- * removed or moved it. */
-static bool is_open(const struct flight_folder *folder)
-{
-	struct stat ours, there;
-
-	return folder->fd >= 0 && fstat(folder->fd, &ours) == 0 &&
-	       fstatat(folder->dir_fd, SNAPSHOTS_NAME, &there,
-		       AT_SYMLINK_NOFOLLOW) == 0 &&
-	       ours.st_dev == there.st_dev && ours.st_ino == there.st_ino;
-}
-
 static int open_snapshots(struct flight_folder *folder)
 {
 	int fd;
+	struct stat ours, there;
 
-	if (is_open(folder))
+	if (folder->fd >= 0 && fstat(folder->fd, &ours) == 0 &&
+	    fstatat(folder->dir_fd, SNAPSHOTS_NAME, &there,
+		    AT_SYMLINK_NOFOLLOW) == 0 &&
+	    ours.st_dev == there.st_dev && ours.st_ino == there.st_ino)
 		return 0;
 	if (folder->fd >= 0)
 		close(folder->fd);
@@ -105,19 +97,6 @@ static int open_snapshots(struct flight_folder *folder)
 		return fd;
 	folder->fd = fd;
 	return 0;
-}
-
-static void set_name(struct flight_draft *draft, uint32_t number,
-		     const char *why)
-{
-	time_t now = time(NULL);
-	char clock[16];
-	struct tm utc;
-
-	gmtime_r(&now, &utc);
-	strftime(clock, sizeof(clock), "%H%M%S", &utc);
-	snprintf(draft->name, sizeof(draft->name), "%04u-%s-%.16s",
-		 (unsigned int)number, clock, why);
 }
 
 static const char *hide_name(const struct flight_draft *draft,
@@ -134,7 +113,14 @@ static int make_folder(struct flight_folder *folder, const char *why,
 	int err = -EEXIST;
 
 	for (int i = 0; i < TRIES && err == -EEXIST; i++) {
-		set_name(draft, ++folder->number, why);
+		time_t now = time(NULL);
+		char clock[16];
+		struct tm utc;
+
+		gmtime_r(&now, &utc);
+		strftime(clock, sizeof(clock), "%H%M%S", &utc);
+		snprintf(draft->name, sizeof(draft->name), "%04u-%s-%.16s",
+			 (unsigned int)(++folder->number), clock, why);
 		if (faccessat(folder->fd, draft->name, F_OK,
 			      AT_SYMLINK_NOFOLLOW) == 0)
 			continue;
@@ -174,33 +160,20 @@ void flight_folder_discard(struct flight_folder *folder,
 
 /* --- limits -------------------------------------------------------------- */
 
-static void forget_oldest(struct flight_folder *folder)
+static void remove_oldest(struct flight_folder *folder)
 {
+	const struct kept *one = &folder->kept[0];
+	struct stat status;
+
+	if ((fstatat(folder->fd, one->name, &status, AT_SYMLINK_NOFOLLOW) ==
+		     0 &&
+	     status.st_dev == one->dev && status.st_ino == one->ino) &&
+	    !own_files_remove_snapshot(folder->fd, one->name))
+		folder->sums.removed++;
 	folder->sums.count--;
 	folder->sums.bytes -= folder->kept[0].bytes;
 	memmove(folder->kept, folder->kept + 1,
 		folder->sums.count * sizeof(folder->kept[0]));
-}
-
-/* Returns true if the name of @one still leads to the folder that was created
- * here. */
-static bool is_same(const struct flight_folder *folder, const struct kept *one)
-{
-	struct stat status;
-
-	return fstatat(folder->fd, one->name, &status, AT_SYMLINK_NOFOLLOW) ==
-		       0 &&
-	       status.st_dev == one->dev && status.st_ino == one->ino;
-}
-
-static void remove_oldest(struct flight_folder *folder)
-{
-	const struct kept *one = &folder->kept[0];
-
-	if (is_same(folder, one) &&
-	    !own_files_remove_snapshot(folder->fd, one->name))
-		folder->sums.removed++;
-	forget_oldest(folder);
 }
 
 static uint64_t size_of(int dir_fd, const char *name)

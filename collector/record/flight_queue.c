@@ -83,29 +83,6 @@ static struct cell *claim_cell(struct flight_queue *queue, uint64_t *number)
 	}
 }
 
-/* Stores end_ns before begin_ns; flight_queue_rest() reads them in the opposite
- * order. */
-static void put_rest(struct flight_queue *queue, uint64_t begin_ns,
-		     uint64_t end_ns)
-{
-	uint64_t old;
-
-	/* relaxed: a figure for a person */
-	atom_add_rlx(&queue->rest_count, 1);
-	do {
-		/* relaxed: compared again below */
-		old = atom_load_rlx(&queue->rest_end_ns);
-		/* order: sc, FLIGHT: the latest end stays */
-	} while (old < end_ns &&
-		 !atom_cas_sc(&queue->rest_end_ns, old, end_ns));
-	do {
-		/* relaxed: compared again below */
-		old = atom_load_rlx(&queue->rest_begin_ns);
-		/* order: sc, FLIGHT: the earliest begin stays */
-	} while (old > begin_ns &&
-		 !atom_cas_sc(&queue->rest_begin_ns, old, begin_ns));
-}
-
 void flight_queue_put(struct flight_queue *queue,
 		      const struct flight_event *event)
 {
@@ -113,7 +90,23 @@ void flight_queue_put(struct flight_queue *queue,
 	struct cell *cell = claim_cell(queue, &number);
 
 	if (!cell) {
-		put_rest(queue, event->begin_ns, end_ns);
+		uint64_t old;
+
+		/* relaxed: a figure for a person */
+		atom_add_rlx(&queue->rest_count, 1);
+		do {
+			/* relaxed: compared again below */
+			old = atom_load_rlx(&queue->rest_end_ns);
+			/* order: sc, FLIGHT: the latest end stays */
+		} while (old < end_ns &&
+			 !atom_cas_sc(&queue->rest_end_ns, old, end_ns));
+		do {
+			/* relaxed: compared again below */
+			old = atom_load_rlx(&queue->rest_begin_ns);
+			/* order: sc, FLIGHT: the earliest begin stays */
+		} while (old > event->begin_ns &&
+			 !atom_cas_sc(&queue->rest_begin_ns, old,
+				      event->begin_ns));
 		return;
 	}
 	cell->event = *event;

@@ -21,17 +21,6 @@ static uint64_t minus(uint64_t ns, uint64_t less)
 	return ns > less ? ns - less : 0;
 }
 
-static uint64_t plus(uint64_t ns, uint64_t more)
-{
-	return ns < UINT64_MAX - more ? ns + more : UINT64_MAX;
-}
-
-static bool overlap(const struct flight_window *left,
-		    const struct flight_window *right)
-{
-	return left->from_ns <= right->to_ns && right->from_ns <= left->to_ns;
-}
-
 /* Returns true if the windows overlap, and their union is short enough or no
  * longer than one of the two. */
 static bool fit_together(const struct flight_windows *windows,
@@ -41,7 +30,8 @@ static bool fit_together(const struct flight_windows *windows,
 	uint64_t from = MIN(left->from_ns, right->from_ns);
 	uint64_t to = MAX(left->to_ns, right->to_ns), ns = to - from;
 
-	return overlap(left, right) &&
+	return (left->from_ns <= right->to_ns &&
+		right->from_ns <= left->to_ns) &&
 	       (ns <= windows->most_ns || ns == left->to_ns - left->from_ns ||
 		ns == right->to_ns - right->from_ns);
 }
@@ -63,29 +53,29 @@ static void take_out(struct flight_windows *windows, uint32_t at)
 		(windows->count - at) * sizeof(windows->window[0]));
 }
 
-static void join_others(struct flight_windows *windows, uint32_t at)
-{
-	for (uint32_t i = 0; i < windows->count; i++) {
-		struct flight_window *one = &windows->window[MIN(i, at)];
-		struct flight_window *other = &windows->window[MAX(i, at)];
-
-		if (i == at || !fit_together(windows, one, other))
-			continue;
-		join(one, other);
-		take_out(windows, MAX(i, at));
-		at = MIN(i, at);
-		i = UINT32_MAX;
-	}
-}
-
 static void add_window(struct flight_windows *windows,
 		       const struct flight_window *window)
 {
 	for (uint32_t i = 0; i < windows->count; i++) {
+		uint32_t at;
+
 		if (!fit_together(windows, &windows->window[i], window))
 			continue;
 		join(&windows->window[i], window);
-		join_others(windows, i);
+		at = i;
+		for (uint32_t k = 0; k < windows->count; k++) {
+			struct flight_window *one =
+				&windows->window[MIN(k, at)];
+			struct flight_window *other =
+				&windows->window[MAX(k, at)];
+
+			if (k == at || !fit_together(windows, one, other))
+				continue;
+			join(one, other);
+			take_out(windows, MAX(k, at));
+			at = MIN(k, at);
+			k = UINT32_MAX;
+		}
 		return;
 	}
 	if (windows->count == FLIGHT_PENDING)
@@ -97,7 +87,9 @@ static void add_window(struct flight_windows *windows,
 static void set_times(const struct flight_windows *windows, uint64_t begin_ns,
 		      uint64_t end_ns, struct flight_window *window)
 {
-	window->to_ns = plus(end_ns, windows->margin_ns);
+	window->to_ns = end_ns < UINT64_MAX - windows->margin_ns
+				? end_ns + windows->margin_ns
+				: UINT64_MAX;
 	window->from_ns = MAX(minus(begin_ns, windows->margin_ns),
 			      minus(window->to_ns, 2 * windows->most_ns));
 }

@@ -15,34 +15,6 @@ static void take_run(struct flight_view *view, struct packet_window *window)
 		flight_view_ran(view);
 }
 
-static int take_packets(struct flight_view *view, struct packet_window *window,
-			struct cut_file *file)
-{
-	struct wire packet;
-	int got;
-
-	while (take_run(view, window),
-	       (got = flight_view_next(view, &packet)) > 0) {
-		const struct trace_packet_bytes bytes = {
-			packet.at, (size_t)(packet.end - packet.at)
-		};
-
-		packet_window_take(window, &bytes);
-		/* Stop on a write error such as a full disk. */
-		if (unlikely(file->err))
-			break;
-	}
-	return got < 0 ? got : 0;
-}
-
-/* Returns the start of the range to show: not before all threads are complete.
- * If no such range remains, shows the incomplete one. */
-static uint64_t begin_of(const struct flight_wish *wish, uint64_t kept_from_ns)
-{
-	return kept_from_ns < wish->to_ns ? MAX(wish->from_ns, kept_from_ns)
-					  : wish->from_ns;
-}
-
 static int write_view(const struct flight_wish *wish, struct cut_file *file,
 		      struct flight_result *result)
 {
@@ -57,10 +29,27 @@ static int write_view(const struct flight_wish *wish, struct cut_file *file,
 	if (err)
 		return err;
 	result->kept_from_ns = flight_view_first_ns(view);
-	range.from = begin_of(wish, result->kept_from_ns);
+	range.from = result->kept_from_ns < wish->to_ns
+			     ? MAX(wish->from_ns, result->kept_from_ns)
+			     : wish->from_ns;
 	err = packet_window_new(&ranges, file, NULL, &window);
-	if (!err)
-		err = take_packets(view, window, file);
+	if (!err) {
+		struct wire packet;
+		int got;
+
+		while (take_run(view, window),
+		       (got = flight_view_next(view, &packet)) > 0) {
+			const struct trace_packet_bytes bytes = {
+				packet.at, (size_t)(packet.end - packet.at)
+			};
+
+			packet_window_take(window, &bytes);
+			/* Stop on a write error such as a full disk. */
+			if (unlikely(file->err))
+				break;
+		}
+		err = got < 0 ? got : 0;
+	}
 	if (!err) {
 		packet_window_end(window);
 		result->totals = packet_window_totals(window);

@@ -78,25 +78,6 @@ static uint64_t default_max_bytes(int dir_fd)
 		   free_space.f_bavail * free_space.f_frsize / 10);
 }
 
-/* Reads the clocks. Viewers align traces of other machines by the wall clock.
- * Reads the first two again if the thread lost its CPU between them. */
-static struct out_clocks read_clocks(void)
-{
-	struct out_clocks clocks;
-
-	for (int i = 0; i < CLOCK_TRIES; i++) {
-		clocks.boottime = clock_read_ns(CLOCK_BOOTTIME);
-		clocks.realtime = clock_read_ns(CLOCK_REALTIME);
-		if (clock_read_ns(CLOCK_BOOTTIME) - clocks.boottime <
-		    CLOCK_CLOSE_NS)
-			break;
-	}
-	clocks.monotonic = clock_read_ns(CLOCK_MONOTONIC);
-	clocks.monotonic_coarse = clock_read_ns(CLOCK_MONOTONIC_COARSE);
-	clocks.monotonic_raw = clock_read_ns(CLOCK_MONOTONIC_RAW);
-	return clocks;
-}
-
 /* Reads the boot id of the kernel whose CLOCK_BOOTTIME we read; "": unknown.
  * Adds the offset of a time namespace, whose clock differs from the kernel's.
  */
@@ -116,7 +97,7 @@ static void read_boot(char out[BOOT_BYTES])
 
 static void write_preamble(struct recording *recording)
 {
-	const struct out_clocks clocks = read_clocks();
+	struct out_clocks clocks;
 	char host[HOST_NAME_MAX + 1] = "", boot[BOOT_BYTES];
 	const struct collect_options *options = recording->setup.options;
 	const struct out_attribute attributes[] = {
@@ -137,6 +118,16 @@ static void write_preamble(struct recording *recording)
 	uint8_t packet[PACKET_BYTES], uuid[16];
 	uint64_t half[2] = { random_u64(), random_u64() };
 
+	for (int i = 0; i < CLOCK_TRIES; i++) {
+		clocks.boottime = clock_read_ns(CLOCK_BOOTTIME);
+		clocks.realtime = clock_read_ns(CLOCK_REALTIME);
+		if (clock_read_ns(CLOCK_BOOTTIME) - clocks.boottime <
+		    CLOCK_CLOSE_NS)
+			break;
+	}
+	clocks.monotonic = clock_read_ns(CLOCK_MONOTONIC);
+	clocks.monotonic_coarse = clock_read_ns(CLOCK_MONOTONIC_COARSE);
+	clocks.monotonic_raw = clock_read_ns(CLOCK_MONOTONIC_RAW);
 	gethostname(host, sizeof(host) - 1);
 	read_boot(boot);
 	memcpy(uuid, half, sizeof(uuid));

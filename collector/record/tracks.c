@@ -221,37 +221,6 @@ static uint64_t resolve_parent(struct tracks *tracks, uint64_t thread,
 	return track->uuid;
 }
 
-static struct track *resolve_track_site(struct tracks *tracks, uint64_t thread,
-					const struct site *site, int depth)
-{
-	bool of_thread;
-	uint64_t parent =
-		resolve_parent(tracks, thread, site->parent, depth, &of_thread);
-	uint64_t uuid = make_uuid(of_thread ? thread : tracks->process,
-				  SORT_NUMBER, site->track);
-	struct track *track = find_track(tracks, uuid);
-
-	if (track && track->told)
-		return track;
-	if (!track)
-		track = add_track(tracks, uuid);
-	if (!track)
-		return NULL;
-	track->number = site->track;
-	track->told = true;
-	track->of_thread = of_thread;
-	track->parent = parent;
-	track->order = (uint8_t)site->order;
-	track->merge = (uint8_t)site->merge;
-	track->kind = (uint8_t)site->track_kind;
-	track->rank = site->rank;
-	track->ranked = site->rank != 0;
-	track->name = site->name;
-	track->description = site->description;
-	describe_named_track(tracks, track, uuid);
-	return track;
-}
-
 static void copy_track_texts(struct tracks *tracks, struct track *track,
 			     const char *name, const char *description)
 {
@@ -316,8 +285,34 @@ static struct track *resolve_track(struct tracks *tracks, uint64_t thread,
 	if (track)
 		return track;
 	site = sites_track(tracks->sites, number);
-	if (site)
-		return resolve_track_site(tracks, thread, site, depth);
+	if (site) {
+		uint64_t parent;
+
+		parent = resolve_parent(tracks, thread, site->parent, depth,
+					&of_thread);
+		uuid = make_uuid(of_thread ? thread : tracks->process,
+				 SORT_NUMBER, site->track);
+		track = find_track(tracks, uuid);
+		if (track && track->told)
+			return track;
+		if (!track)
+			track = add_track(tracks, uuid);
+		if (!track)
+			return NULL;
+		track->number = site->track;
+		track->told = true;
+		track->of_thread = of_thread;
+		track->parent = parent;
+		track->order = (uint8_t)site->order;
+		track->merge = (uint8_t)site->merge;
+		track->kind = (uint8_t)site->track_kind;
+		track->rank = site->rank;
+		track->ranked = site->rank != 0;
+		track->name = site->name;
+		track->description = site->description;
+		describe_named_track(tracks, track, uuid);
+		return track;
+	}
 	track = add_track(tracks, uuid);
 	if (!track)
 		return NULL;
@@ -549,17 +544,6 @@ struct tracks *tracks_get(struct tracks *tracks)
 	return tracks;
 }
 
-static void free_named_track(struct tracks *tracks, struct track *track)
-{
-	if (track->own_name)
-		budget_give(tracks->budget, strlen(track->name) +
-						    strlen(track->description) +
-						    2);
-	free(track->own_name);
-	free(track);
-	budget_give(tracks->budget, sizeof(*track));
-}
-
 void tracks_put(struct tracks **tracks)
 {
 	struct tracks *old = *tracks;
@@ -568,8 +552,17 @@ void tracks_put(struct tracks **tracks)
 	/* order: sc, REFS: all uses of it come before its end */
 	if (!old || atom_add_sc(&old->refs, -1u) != 1)
 		return;
-	for (uint32_t i = 0; i < old->table.count; i++)
-		free_named_track(old, track_at(old, i));
+	for (uint32_t i = 0; i < old->table.count; i++) {
+		struct track *track = track_at(old, i);
+
+		if (track->own_name)
+			budget_give(old->budget,
+				    strlen(track->name) +
+					    strlen(track->description) + 2);
+		free(track->own_name);
+		free(track);
+		budget_give(old->budget, sizeof(*track));
+	}
 	pool_release(&old->table);
 	lock_destroy(&old->lock);
 	tracks_put(&old->parent);

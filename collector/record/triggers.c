@@ -131,23 +131,6 @@ static void put_event(struct triggers *triggers,
 	flight_queue_put(triggers->queue, event);
 }
 
-static void hold_event(struct gate *gate, const struct flight_event *event)
-{
-	struct flight_event *rest = &gate->rest;
-	uint64_t begin_ns = event->begin_ns, end_ns = event->end_ns;
-
-	if (gate->held) {
-		begin_ns = MIN(begin_ns, rest->begin_ns);
-		end_ns = MAX(end_ns, rest->end_ns);
-	}
-	if (!gate->held || event->value > rest->value)
-		*rest = *event;
-	rest->begin_ns = begin_ns;
-	rest->end_ns = end_ns;
-	/* relaxed: a thread outside the gate only tests for 0 */
-	atom_store_rlx(&gate->held, 1);
-}
-
 /* Returns true if the caller entered @gate; it must call leave_gate(). */
 static bool enter_gate(struct gate *gate)
 {
@@ -216,7 +199,19 @@ static void fire(struct triggers *triggers, struct gate *gate,
 		gate->put++;
 		put_event(triggers, event);
 	} else {
-		hold_event(gate, event);
+		struct flight_event *rest = &gate->rest;
+		uint64_t begin_ns = event->begin_ns, end_ns = event->end_ns;
+
+		if (gate->held) {
+			begin_ns = MIN(begin_ns, rest->begin_ns);
+			end_ns = MAX(end_ns, rest->end_ns);
+		}
+		if (!gate->held || event->value > rest->value)
+			*rest = *event;
+		rest->begin_ns = begin_ns;
+		rest->end_ns = end_ns;
+		/* relaxed: a thread outside the gate only tests for 0 */
+		atom_store_rlx(&gate->held, 1);
 	}
 	leave_gate(gate);
 }
