@@ -12,31 +12,6 @@ static bool get_number(struct compact *from, uint64_t *out)
 	return end;
 }
 
-static void get_packet(struct compact *from, struct compact_event *event)
-{
-	uint64_t bytes;
-
-	if (!get_number(from, &bytes) ||
-	    bytes > (uint64_t)(from->end - from->at))
-		return;
-	event->packet = from->at;
-	event->packet_bytes = bytes;
-	from->at += bytes;
-	event->kind = COMPACT_IS_PACKET;
-}
-
-static void get_restart(struct compact *from, struct compact_event *event)
-{
-	uint64_t last_ns, open;
-
-	if (!get_number(from, &last_ns) || !get_number(from, &open) ||
-	    open > UINT32_MAX)
-		return;
-	from->ns = last_ns;
-	event->open = (uint32_t)open;
-	event->kind = COMPACT_IS_RESTART;
-}
-
 struct compact_event compact_next(struct compact *from)
 {
 	struct compact_event event = { .kind = COMPACT_IS_NONE };
@@ -53,9 +28,24 @@ struct compact_event compact_next(struct compact *from)
 	if (!get_number(from, &name))
 		return event;
 	if (name == COMPACT_PACKET) {
-		get_packet(from, &event);
+		uint64_t bytes;
+
+		if (get_number(from, &bytes) &&
+		    bytes <= (uint64_t)(from->end - from->at)) {
+			event.packet = from->at;
+			event.packet_bytes = bytes;
+			from->at += bytes;
+			event.kind = COMPACT_IS_PACKET;
+		}
 	} else if (name == COMPACT_RESTART) {
-		get_restart(from, &event);
+		uint64_t last_ns, open;
+
+		if (get_number(from, &last_ns) && get_number(from, &open) &&
+		    open <= UINT32_MAX) {
+			from->ns = last_ns;
+			event.open = (uint32_t)open;
+			event.kind = COMPACT_IS_RESTART;
+		}
 	} else if (name - COMPACT_NAMES <= UINT32_MAX) {
 		event.kind = COMPACT_IS_BEGIN;
 		event.name_iid = (uint32_t)(name - COMPACT_NAMES);

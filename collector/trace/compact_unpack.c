@@ -52,17 +52,6 @@ static bool put_with_step(const struct compact_event *event, uint64_t delta_ns,
 	return step;
 }
 
-static void unpack_packet(struct encoder *encoder, uint64_t ns,
-			  const struct compact_event *event, struct bytes *out)
-{
-	if (ns - encoder->last_ns == event->delta_ns) {
-		bytes_put(out, event->packet, event->packet_bytes);
-		encoder->last_ns = ns;
-	} else if (put_with_step(event, ns - encoder->last_ns, out)) {
-		encoder->last_ns = ns;
-	}
-}
-
 void compact_unpack_event(struct compact_unpack *unpack, uint64_t ns,
 			  const struct compact_event *event, struct bytes *out)
 {
@@ -70,7 +59,12 @@ void compact_unpack_event(struct compact_unpack *unpack, uint64_t ns,
 	struct encode_template begin;
 
 	if (event->kind == COMPACT_IS_PACKET) {
-		unpack_packet(encoder, ns, event, out);
+		if (ns - encoder->last_ns == event->delta_ns) {
+			bytes_put(out, event->packet, event->packet_bytes);
+			encoder->last_ns = ns;
+		} else if (put_with_step(event, ns - encoder->last_ns, out)) {
+			encoder->last_ns = ns;
+		}
 		return;
 	}
 	encoder->out = bytes_add(out, ENCODE_EVENT_BYTES);

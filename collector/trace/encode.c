@@ -8,19 +8,6 @@
 #include "collector/trace/compact.h"
 #include "collector/trace/fields.h"
 
-/* Writes "0a LL 50 S" of @sequence to @out, with LL for no further field.
- * Returns the end. */
-static uint8_t *put_packet_head(uint8_t *out, uint32_t sequence)
-{
-	uint8_t *end;
-
-	out[0] = TAG_TRACE_PACKET;
-	out[2] = TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID;
-	end = varint_put(out + 3, sequence);
-	out[1] = (uint8_t)(end - out - 2);
-	return end;
-}
-
 static uint8_t *put_name_iids(uint8_t *out, uint32_t name_iid)
 {
 	uint32_t iid = name_iid & ENCODE_IID_MASK;
@@ -53,8 +40,13 @@ static struct encode_template make_template(uint32_t sequence,
 {
 	struct encode_template template = { .name_iid = name_iid };
 	uint8_t bytes[ENCODE_EVENT_BYTES] = { 0 }, *event, *out;
+	uint8_t *end;
 
-	event = put_packet_head(bytes, sequence);
+	bytes[0] = TAG_TRACE_PACKET;
+	bytes[2] = TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID;
+	end = varint_put(bytes + 3, sequence);
+	bytes[1] = (uint8_t)(end - bytes - 2);
+	event = end;
 	out = put_slice_event(event, name_iid);
 	*out++ = TAG_TRACE_PACKET_TIMESTAMP;
 	bytes[1] = (uint8_t)(out - bytes - 1);
@@ -153,42 +145,6 @@ static void piece_part(struct piece *piece, uint32_t tag, const void *bytes,
 		(size_t)(wire_put_bytes(at, tag, bytes, count) - piece->bytes);
 }
 
-/* Makes the fields of the packet in front of the event, without the packet's
- * length. */
-static void make_packet_head(const struct encoder *encoder,
-			     const struct encode_event *event,
-			     struct piece *out)
-{
-	piece_field(out, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
-		    encoder->sequence);
-	if (event->interned_bytes)
-		piece_field(out, TAG_TRACE_PACKET_INTERNED_DATA,
-			    event->interned_bytes);
-}
-
-static void make_packet_tail(const struct encoder *encoder, uint64_t ns,
-			     const struct encode_event *event,
-			     struct piece *out)
-{
-	piece_field(out, TAG_TRACE_PACKET_TIMESTAMP,
-		    event->absolute ? ns : ns - encoder->last_ns);
-	if (event->absolute)
-		piece_field(out, TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID,
-			    CLOCK_BOOTTIME_ID);
-}
-
-static void piece_waited(struct piece *piece, uint64_t waited_ns)
-{
-	static const char name[] = ENCODE_WAITED;
-	struct piece argument = { .count = 0 };
-
-	piece_field(&argument, TAG_DEBUG_ANNOTATION_INT_VALUE, waited_ns);
-	piece_part(&argument, TAG_DEBUG_ANNOTATION_NAME, name,
-		   sizeof(name) - 1);
-	piece_part(piece, TAG_TRACK_EVENT_DEBUG_ANNOTATIONS, argument.bytes,
-		   argument.count);
-}
-
 /* Makes the fields of @event that are not in event->fields. */
 static void make_own_fields(const struct encode_event *event, struct piece *out)
 {
@@ -196,8 +152,17 @@ static void make_own_fields(const struct encode_event *event, struct piece *out)
 	out->count = (size_t)(put_name_iids(out->bytes + out->count,
 					    event->name_iid) -
 			      out->bytes);
-	if (event->waited_ns)
-		piece_waited(out, event->waited_ns);
+	if (event->waited_ns) {
+		static const char name[] = ENCODE_WAITED;
+		struct piece argument = { .count = 0 };
+
+		piece_field(&argument, TAG_DEBUG_ANNOTATION_INT_VALUE,
+			    event->waited_ns);
+		piece_part(&argument, TAG_DEBUG_ANNOTATION_NAME, name,
+			   sizeof(name) - 1);
+		piece_part(out, TAG_TRACK_EVENT_DEBUG_ANNOTATIONS,
+			   argument.bytes, argument.count);
+	}
 }
 
 size_t encode_fields(uint8_t *out, const struct encode_event *event)
@@ -219,8 +184,16 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 	uint8_t *const packet = encode_packet_at(encoder), *out = packet;
 	uint64_t bytes;
 
-	make_packet_head(encoder, event, &head);
-	make_packet_tail(encoder, ns, event, &tail);
+	piece_field(&head, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
+		    encoder->sequence);
+	if (event->interned_bytes)
+		piece_field(&head, TAG_TRACE_PACKET_INTERNED_DATA,
+			    event->interned_bytes);
+	piece_field(&tail, TAG_TRACE_PACKET_TIMESTAMP,
+		    event->absolute ? ns : ns - encoder->last_ns);
+	if (event->absolute)
+		piece_field(&tail, TAG_TRACE_PACKET_TIMESTAMP_CLOCK_ID,
+			    CLOCK_BOOTTIME_ID);
 	make_own_fields(event, &own);
 	bytes = own.count + event->field_bytes;
 	piece_field(&middle, TAG_TRACE_PACKET_TRACK_EVENT, bytes);

@@ -174,37 +174,31 @@ static void leave(struct flight_memory *memory,
 	memory->first_ns = MAX(memory->first_ns, segment->last_ns + 1);
 }
 
-/* Drops the oldest segment of @sequence, which is sealed, and also @sequence if
- * it is now empty and has ended. */
-static void forget_segment(struct flight_memory *memory,
-			   struct flight_sequence *sequence)
-{
-	struct flight_segment *segment = sequence->first;
-	struct flight_cut cut = cut_of(segment->text), next = { 0 };
-
-	if (segment->next)
-		next = cut_of(segment->next->text);
-	leave(memory, segment, &cut, &next);
-	memory->bytes -= sizeof(*segment) + segment->text->memory;
-	sequence->first = segment->next;
-	if (!sequence->first)
-		sequence->last = NULL;
-	flight_text_drop(segment->text);
-	free(segment);
-	if (!sequence->first && sequence->ended)
-		forget_sequence(memory, sequence);
-}
-
 /* Drops the oldest sealed segment, which must exist. Segments of a sequence are
  * sealed in their order. */
 static void forget_oldest(struct flight_memory *memory)
 {
 	struct flight_segment *oldest = memory->oldest;
+	struct flight_segment *segment;
+	struct flight_cut cut, next;
 
 	memory->oldest = oldest->newer;
 	if (!memory->oldest)
 		memory->newest = NULL;
-	forget_segment(memory, oldest->of);
+	segment = oldest->of->first;
+	cut = cut_of(segment->text);
+	next = (struct flight_cut){ 0 };
+	if (segment->next)
+		next = cut_of(segment->next->text);
+	leave(memory, segment, &cut, &next);
+	memory->bytes -= sizeof(*segment) + segment->text->memory;
+	oldest->of->first = segment->next;
+	if (!oldest->of->first)
+		oldest->of->last = NULL;
+	flight_text_drop(segment->text);
+	free(segment);
+	if (!oldest->of->first && oldest->of->ended)
+		forget_sequence(memory, oldest->of);
 }
 
 /* Drops segments beyond the time limit at @now_ns. */
@@ -244,21 +238,6 @@ static void fold(struct flight_memory *memory, struct flight_sequence *sequence)
 	bytes_release(&restart);
 }
 
-/* Folds or seals open segments without a write since @ns. */
-static void sweep(struct flight_memory *memory, uint64_t ns)
-{
-	for (uint32_t i = 0; i < memory->sequence_count; i++) {
-		struct flight_sequence *sequence = memory->sequences[i];
-
-		if (!sequence->open || sequence->last->last_ns >= ns)
-			continue;
-		if (!sequence->compact)
-			seal(memory, sequence);
-		else if (sequence->last->text->memory > FOLD_BYTES)
-			fold(memory, sequence);
-	}
-}
-
 /* Sweeps rarely, so that the cost stays small with many threads. @full: also
  * folds segments that are idle only for a short time. */
 static void sweep_sometimes(struct flight_memory *memory, uint64_t now_ns,
@@ -269,7 +248,17 @@ static void sweep_sometimes(struct flight_memory *memory, uint64_t now_ns,
 
 	if (now_ns < memory->sweep_ns + (full ? 0 : keep_ns / 16))
 		return;
-	sweep(memory, now_ns - MIN(now_ns, idle_ns));
+	for (uint32_t i = 0; i < memory->sequence_count; i++) {
+		struct flight_sequence *sequence = memory->sequences[i];
+
+		if (!sequence->open ||
+		    sequence->last->last_ns >= (now_ns - MIN(now_ns, idle_ns)))
+			continue;
+		if (!sequence->compact)
+			seal(memory, sequence);
+		else if (sequence->last->text->memory > FOLD_BYTES)
+			fold(memory, sequence);
+	}
 	memory->sweep_ns = now_ns + keep_ns / 64;
 }
 
@@ -350,18 +339,6 @@ static void take_compact(struct flight_memory *memory,
 	memory->last_ns = MAX(memory->last_ns, block->last_ns);
 }
 
-static void end_sequence(struct flight_memory *memory, uint32_t id)
-{
-	struct flight_sequence *sequence = find_sequence(memory, id);
-
-	if (!sequence)
-		return;
-	sequence->ended = true;
-	seal(memory, sequence);
-	if (!sequence->first)
-		forget_sequence(memory, sequence);
-}
-
 static void take_stamped(struct flight_memory *memory,
 			 struct flight_sequence *sequence,
 			 const struct packet_look *packet, const uint8_t *from,
@@ -435,8 +412,17 @@ void flight_memory_take(struct flight_memory *memory,
 		take_compact(memory, block);
 	take_packets(memory, block->data + own, block->bytes - own);
 	/* The last block of a sequence may be empty. */
-	if (block->ended)
-		end_sequence(memory, block->sequence);
+	if (block->ended) {
+		struct flight_sequence *sequence =
+			find_sequence(memory, block->sequence);
+
+		if (sequence) {
+			sequence->ended = true;
+			seal(memory, sequence);
+			if (!sequence->first)
+				forget_sequence(memory, sequence);
+		}
+	}
 	now_ns = memory->last_ns;
 	forget_old(memory, now_ns);
 	sweep_sometimes(memory, now_ns, false);

@@ -125,30 +125,6 @@ static struct flight_memory *find_most(const struct flight_share *share)
 	return found;
 }
 
-static void give_way(struct flight_share *share, uint64_t now_ns)
-{
-	struct flight_memory *most;
-
-	for (struct flight_memory *one = share->first; one; one = one->next)
-		one->exhausted = false;
-	while (used(share) > share->most_bytes && (most = find_most(share)))
-		most->exhausted = !flight_memory_give(
-			most, MIN(STEP_BYTES, used(share) - share->most_bytes),
-			now_ns);
-}
-
-static void age_all(struct flight_share *share, uint64_t now_ns)
-{
-	uint64_t keep_ns = UINT64_MAX;
-
-	for (struct flight_memory *one = share->first; one; one = one->next) {
-		flight_memory_age(one, now_ns);
-		keep_ns = MIN(keep_ns, one->keep_ns);
-	}
-	/* relaxed: a hint for threads without the lock */
-	atom_store_rlx(&share->age_ns, now_ns + keep_ns / 16);
-}
-
 void flight_share_settle(struct flight_share *share, uint64_t now_ns)
 {
 	/* Programs set the times of events, which may lie in the future. */
@@ -158,9 +134,30 @@ void flight_share_settle(struct flight_share *share, uint64_t now_ns)
 		   used(share) <= share->most_bytes))
 		return;
 	lock_acquire(&share->lock);
-	if (now_ns >= share->age_ns)
-		age_all(share, now_ns);
-	if (used(share) > share->most_bytes)
-		give_way(share, now_ns);
+	if (now_ns >= share->age_ns) {
+		uint64_t keep_ns = UINT64_MAX;
+
+		for (struct flight_memory *one = share->first; one;
+		     one = one->next) {
+			flight_memory_age(one, now_ns);
+			keep_ns = MIN(keep_ns, one->keep_ns);
+		}
+		/* relaxed: a hint for threads without the lock */
+		atom_store_rlx(&share->age_ns, now_ns + keep_ns / 16);
+	}
+	if (used(share) > share->most_bytes) {
+		struct flight_memory *most;
+
+		for (struct flight_memory *one = share->first; one;
+		     one = one->next)
+			one->exhausted = false;
+		while (used(share) > share->most_bytes &&
+		       (most = find_most(share)))
+			most->exhausted = !flight_memory_give(
+				most,
+				MIN(STEP_BYTES,
+				    used(share) - share->most_bytes),
+				now_ns);
+	}
 	lock_release(&share->lock);
 }

@@ -215,21 +215,6 @@ static void put_left_packet(struct flight_view *view,
 		bytes_put(&view->packets, packet->bytes, packet->count);
 }
 
-/* Puts the lasting state of tracks other than the sequence's own. Steps do not
- * matter there: these packets are from before the view. */
-static void put_left(struct flight_view *view, struct view_sequence *sequence)
-{
-	for (uint32_t i = 0; i < sequence->left.count; i++) {
-		const struct left_track *track = &sequence->left.tracks[i];
-		uint64_t ns = sequence->unpack.encoder.last_ns;
-
-		for (uint32_t j = 0; track->uuid && j < track->begin_count; j++)
-			put_left_packet(view, sequence, &track->begins[j], ns);
-		if (track->value.bytes)
-			put_left_packet(view, sequence, &track->value, ns);
-	}
-}
-
 /* Puts the description of @sequence and its lasting state. */
 static void put_kept(struct flight_view *view, struct view_sequence *sequence)
 {
@@ -242,24 +227,15 @@ static void put_kept(struct flight_view *view, struct view_sequence *sequence)
 	put_cut(view, &more);
 	compact_unpack_init(&sequence->unpack, sequence->id,
 			    sequence->start_ns);
-	put_left(view, sequence);
-}
+	for (uint32_t i = 0; i < sequence->left.count; i++) {
+		const struct left_track *track = &sequence->left.tracks[i];
+		uint64_t ns = sequence->unpack.encoder.last_ns;
 
-static void put_open(struct flight_view *view, struct view_sequence *sequence,
-		     const struct compact_slice *slice)
-{
-	const struct left_packet *noted =
-		slice->noted
-			? flight_left_begin(&sequence->left, slice->begin_ns)
-			: NULL;
-	const struct compact_event plain = { .kind = COMPACT_IS_BEGIN,
-					     .name_iid = slice->name_iid };
-
-	if (noted)
-		put_left_packet(view, sequence, noted, slice->begin_ns);
-	else if (slice->name_iid)
-		compact_unpack_event(&sequence->unpack, slice->begin_ns, &plain,
-				     &view->packets);
+		for (uint32_t j = 0; track->uuid && j < track->begin_count; j++)
+			put_left_packet(view, sequence, &track->begins[j], ns);
+		if (track->value.bytes)
+			put_left_packet(view, sequence, &track->value, ns);
+	}
 }
 
 /* Reads the slices of a restart point. The view gets the slices of the first
@@ -272,8 +248,24 @@ static void put_restart(struct flight_view *view,
 	uint64_t begin_ns = 0;
 
 	while (open-- && compact_open(from, &begin_ns, &slice))
-		if (!sequence->begun)
-			put_open(view, sequence, &slice);
+		if (!sequence->begun) {
+			const struct left_packet *noted =
+				slice.noted ? flight_left_begin(&sequence->left,
+								slice.begin_ns)
+					    : NULL;
+			const struct compact_event plain = {
+				.kind = COMPACT_IS_BEGIN,
+				.name_iid = slice.name_iid
+			};
+
+			if (noted)
+				put_left_packet(view, sequence, noted,
+						slice.begin_ns);
+			else if (slice.name_iid)
+				compact_unpack_event(&sequence->unpack,
+						     slice.begin_ns, &plain,
+						     &view->packets);
+		}
 	sequence->begun = true;
 }
 
@@ -292,15 +284,6 @@ static void next_part(struct flight_view *view)
 		view->compact = NULL;
 }
 
-static void begin_compact(struct flight_view *view,
-			  const struct view_segment *segment)
-{
-	view->compact = segment;
-	view->part = NULL;
-	view->from.ns = view->sequences[segment->sequence].ns;
-	next_part(view);
-}
-
 static void put_compact(struct flight_view *view)
 {
 	struct view_sequence *sequence =
@@ -316,25 +299,6 @@ static void put_compact(struct flight_view *view)
 		next_part(view);
 }
 
-/* Moves to the next segment in the view. Returns false at the end. */
-static bool next_segment(struct flight_view *view)
-{
-	while (view->at_segment < view->segment_count) {
-		const struct view_segment *segment =
-			&view->segments[view->at_segment++];
-
-		if (segment->sequence == UINT32_MAX ||
-		    segment->first_ns >= view->to_ns)
-			continue;
-		if (view->sequences[segment->sequence].compact)
-			begin_compact(view, segment);
-		else
-			put_cut(view, &segment->cut);
-		return true;
-	}
-	return false;
-}
-
 /* Refills view->packets, possibly with nothing. Returns false at the end. */
 static bool fill(struct flight_view *view)
 {
@@ -344,8 +308,26 @@ static bool fill(struct flight_view *view)
 		put_kept(view, &view->sequences[view->at_kept++]);
 		return true;
 	}
-	if (!view->compact)
-		return next_segment(view);
+	if (!view->compact) {
+		while (view->at_segment < view->segment_count) {
+			const struct view_segment *segment =
+				&view->segments[view->at_segment++];
+
+			if (segment->sequence == UINT32_MAX ||
+			    segment->first_ns >= view->to_ns)
+				continue;
+			if (view->sequences[segment->sequence].compact) {
+				view->compact = segment;
+				view->part = NULL;
+				view->from.ns =
+					view->sequences[segment->sequence].ns;
+				next_part(view);
+			} else
+				put_cut(view, &segment->cut);
+			return true;
+		}
+		return false;
+	}
 	put_compact(view);
 	return true;
 }

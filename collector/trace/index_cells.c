@@ -209,22 +209,6 @@ static uint64_t bucket_span(const struct index_cell_list *list)
 
 /* --- counting ------------------------------------------------------------ */
 
-/* Widens the buckets of a list that is too long, and goes to the bucket of
- * @ns. */
-static void go_to(struct index_cells *cells, uint64_t ns)
-{
-	struct index_cell_list *list = &cells->level[0].list;
-	uint64_t most = cells->calls / LIST_CALLS;
-
-	most = MIN(MAX(most, LIST_MIN), LIST_MAX);
-	while (list->count > most && bucket_span(list) > 1 &&
-	       list->shift < INDEX_CELL_SHIFT_MAX && !cells->failed)
-		widen(cells, list);
-	cells->bucket = ns >> list->shift;
-	if (!cells->failed)
-		cells->until_ns = (cells->bucket + 1) << list->shift;
-}
-
 static void flush_columns(struct index_cells *cells)
 {
 	for (uint32_t i = 0; i < cells->used; i++) {
@@ -253,8 +237,18 @@ static void advance(struct index_cells *cells, uint64_t ns)
 	if (ns < cells->until_ns)
 		return;
 	flush_columns(cells);
-	if (!cells->failed)
-		go_to(cells, ns);
+	if (!cells->failed) {
+		struct index_cell_list *list = &cells->level[0].list;
+		uint64_t most = cells->calls / LIST_CALLS;
+
+		most = MIN(MAX(most, LIST_MIN), LIST_MAX);
+		while (list->count > most && bucket_span(list) > 1 &&
+		       list->shift < INDEX_CELL_SHIFT_MAX && !cells->failed)
+			widen(cells, list);
+		cells->bucket = ns >> list->shift;
+		if (!cells->failed)
+			cells->until_ns = (cells->bucket + 1) << list->shift;
+	}
 }
 
 static void put_apart(struct index_cells *cells, uint32_t depth,
@@ -321,22 +315,6 @@ struct before {
 	uint32_t number[INDEX_CELL_ROWS_MAX + 1];
 };
 
-static void put_slices(struct before *before, const struct index_cell *cell,
-		       unsigned int shift, struct bytes *out)
-{
-	int64_t step = (int64_t)cell->number - before->number[cell->row];
-	uint64_t end_ns = cell->begin_ns + cell->longest_ns;
-
-	before->number[cell->row] = cell->number;
-	bytes_varint(out, index_zigzag(step) << 1 | (cell->calls > 1));
-	bytes_varint(out, end_ns - (cell->bucket << shift));
-	bytes_varint(out, cell->longest_ns);
-	if (cell->calls == 1)
-		return;
-	bytes_varint(out, cell->calls);
-	bytes_varint(out, cell->total_ns - cell->longest_ns);
-}
-
 static void put_cell(struct before *before, const struct index_cell *cell,
 		     unsigned int shift, struct bytes *out)
 {
@@ -349,7 +327,18 @@ static void put_cell(struct before *before, const struct index_cell *cell,
 	before->bucket = cell->bucket;
 	before->row = cell->row;
 	if (cell->row) {
-		put_slices(before, cell, shift, out);
+		int64_t step =
+			(int64_t)cell->number - before->number[cell->row];
+		uint64_t end_ns = cell->begin_ns + cell->longest_ns;
+
+		before->number[cell->row] = cell->number;
+		bytes_varint(out, index_zigzag(step) << 1 | (cell->calls > 1));
+		bytes_varint(out, end_ns - (cell->bucket << shift));
+		bytes_varint(out, cell->longest_ns);
+		if (cell->calls != 1) {
+			bytes_varint(out, cell->calls);
+			bytes_varint(out, cell->total_ns - cell->longest_ns);
+		}
 		return;
 	}
 	bytes_varint(out, cell->calls);
@@ -367,20 +356,6 @@ static void put_cells(const struct index_cell_list *list, uint64_t start_ns,
 		put_cell(&before, &list->cells[i], list->shift, out);
 }
 
-static void put_block(const struct index_cell_block *block, unsigned int level,
-		      struct bytes *out)
-{
-	bytes_varint(out, level);
-	bytes_varint(out, block->first_chunk);
-	bytes_varint(out, block->last_chunk - block->first_chunk);
-	bytes_varint(out, block->start_ns);
-	bytes_varint(out, block->end_ns - block->start_ns);
-	bytes_varint(out, block->spans);
-	bytes_varint(out, block->beyond_calls);
-	bytes_varint(out, block->beyond_ns);
-	bytes_varint(out, block->list.shift);
-}
-
 /* --- reading items ------------------------------------------------------- */
 
 /* @bucket is that of the cell before the first one. */
@@ -396,25 +371,6 @@ void index_cell_take(struct index_cell_take *take, struct index_get cells,
 		     unsigned int shift, uint64_t start_ns)
 {
 	take_from(take, cells, shift, (start_ns >> shift) - 1);
-}
-
-static void take_slices(struct index_cell_take *take, struct index_cell *out)
-{
-	struct index_get *get = &take->get;
-	uint64_t node = index_get_number(get);
-	uint64_t end_ns = (out->bucket << take->shift) + index_get_number(get);
-
-	out->number = take->number[out->row] +=
-		(uint32_t)index_unzigzag(node >> 1);
-	out->longest_ns = index_get_number(get);
-	out->begin_ns = end_ns - out->longest_ns;
-	get->bad |= out->longest_ns > end_ns;
-	out->calls = 1;
-	out->total_ns = out->longest_ns;
-	if (!(node & 1))
-		return;
-	out->calls = index_get_number(get);
-	out->total_ns += index_get_number(get);
 }
 
 bool index_cell_next(struct index_cell_take *take, struct index_cell *out)
@@ -435,7 +391,21 @@ bool index_cell_next(struct index_cell_take *take, struct index_cell *out)
 	*out = (struct index_cell){ .bucket = take->bucket,
 				    .row = (uint16_t)row };
 	if (row) {
-		take_slices(take, out);
+		uint64_t node = index_get_number(get);
+		uint64_t end_ns =
+			(out->bucket << take->shift) + index_get_number(get);
+
+		out->number = take->number[out->row] +=
+			(uint32_t)index_unzigzag(node >> 1);
+		out->longest_ns = index_get_number(get);
+		out->begin_ns = end_ns - out->longest_ns;
+		get->bad |= out->longest_ns > end_ns;
+		out->calls = 1;
+		out->total_ns = out->longest_ns;
+		if ((node & 1)) {
+			out->calls = index_get_number(get);
+			out->total_ns += index_get_number(get);
+		}
 	} else {
 		out->calls = index_get_number(get);
 		out->total_ns = index_get_number(get);
@@ -468,16 +438,6 @@ void index_cells_chunk(struct index_cells *cells,
 	add_part(&cells->level[0], chunk);
 }
 
-static size_t bytes_most(const struct index_cell_block *block,
-			 unsigned int level)
-{
-	uint64_t bytes = block->spans / SPANS_BYTE;
-
-	if (level)
-		bytes /= block->parts;
-	return (size_t)MIN(MAX(bytes, BYTES_MIN), BYTES_MAX);
-}
-
 static size_t number_bytes(uint64_t number)
 {
 	return (70 - (size_t)__builtin_clzll(number | 1)) / 7;
@@ -502,30 +462,15 @@ static size_t list_bytes(const struct index_cell_list *list)
 static bool is_small(const struct index_cell_block *block, unsigned int level)
 {
 	const struct index_cell_list *list = &block->list;
-	size_t most = bytes_most(block, level);
+	size_t most;
+	uint64_t bytes = block->spans / SPANS_BYTE;
+
+	if (level)
+		bytes /= block->parts;
+	most = (size_t)MIN(MAX(bytes, BYTES_MIN), BYTES_MAX);
 
 	return bucket_span(list) <= BUCKETS_MAX &&
 	       list->count * CELL_BYTES <= most && list_bytes(list) <= most;
-}
-
-static void drop_row(struct index_cell_block *block)
-{
-	struct index_cell_list *list = &block->list;
-	uint32_t kept = 0;
-	uint16_t row = 0;
-
-	for (uint32_t i = 0; i < list->count; i++)
-		row = MAX(row, list->cells[i].row);
-	for (uint32_t i = 0; i < list->count; i++) {
-		if (list->cells[i].row != row) {
-			list->cells[kept++] = list->cells[i];
-			continue;
-		}
-		block->beyond_calls += list->cells[i].calls;
-		block->beyond_ns += list->cells[i].total_ns;
-	}
-	list->count = kept;
-	block->rows = row - 1U;
 }
 
 static bool shrink(struct index_cells *cells, struct index_cell_block *block)
@@ -534,21 +479,25 @@ static bool shrink(struct index_cells *cells, struct index_cell_block *block)
 
 	if (bucket_span(list) > 1 && list->shift < INDEX_CELL_SHIFT_MAX)
 		widen(cells, list);
-	else if (list->count > 2)
-		drop_row(block);
-	else
+	else if (list->count > 2) {
+		uint32_t kept = 0;
+		uint16_t row = 0;
+
+		for (uint32_t i = 0; i < list->count; i++)
+			row = MAX(row, list->cells[i].row);
+		for (uint32_t i = 0; i < list->count; i++) {
+			if (list->cells[i].row != row) {
+				list->cells[kept++] = list->cells[i];
+				continue;
+			}
+			block->beyond_calls += list->cells[i].calls;
+			block->beyond_ns += list->cells[i].total_ns;
+		}
+		list->count = kept;
+		block->rows = row - 1U;
+	} else
 		return false;
 	return !cells->failed;
-}
-
-static void join_cell(struct index_cells *cells, struct index_cell_list *list,
-		      struct index_cell *cell, unsigned int shift)
-{
-	cell->bucket >>= list->shift - shift;
-	list_put(cells, list, cell);
-	while (list->count > LIST_MAX && bucket_span(list) > 1 &&
-	       list->shift < INDEX_CELL_SHIFT_MAX && !cells->failed)
-		widen(cells, list);
 }
 
 static void unpack_part(struct index_cells *cells,
@@ -573,7 +522,13 @@ static void unpack_part(struct index_cells *cells,
 			block->beyond_ns += cell.total_ns;
 			continue;
 		}
-		join_cell(cells, &block->list, &cell, shift);
+		cell.bucket >>= block->list.shift - shift;
+		list_put(cells, &block->list, &cell);
+		while (block->list.count > LIST_MAX &&
+		       bucket_span(&block->list) > 1 &&
+		       block->list.shift < INDEX_CELL_SHIFT_MAX &&
+		       !cells->failed)
+			widen(cells, &block->list);
 	}
 	get->at = part.end;
 }
@@ -622,17 +577,6 @@ static uint8_t first_shift(uint64_t ns)
 	return ns ? (uint8_t)(63 ^ __builtin_clzll(ns)) : 0;
 }
 
-/* Returns the shift for the next block of level 0; the last one took @ns. */
-static uint8_t next_shift(struct index_cells *cells, uint64_t ns)
-{
-	uint8_t shift = first_shift(ns);
-
-	cells->recent[cells->blocks++ % INDEX_CELL_RECENT] = shift;
-	for (uint32_t i = 0; i < MIN(cells->blocks, INDEX_CELL_RECENT); i++)
-		shift = MIN(shift, cells->recent[i]);
-	return shift;
-}
-
 static void clear_block(struct index_cells *cells, unsigned int level)
 {
 	struct index_cell_block *block = &cells->level[level];
@@ -642,8 +586,15 @@ static void clear_block(struct index_cells *cells, unsigned int level)
 	if (level) {
 		free_list(cells, &list);
 	} else {
+		uint8_t shift;
+
 		list.count = 0;
-		list.shift = next_shift(cells, block->end_ns - block->start_ns);
+		shift = first_shift(block->end_ns - block->start_ns);
+		cells->recent[cells->blocks++ % INDEX_CELL_RECENT] = shift;
+		for (uint32_t i = 0; i < MIN(cells->blocks, INDEX_CELL_RECENT);
+		     i++)
+			shift = MIN(shift, cells->recent[i]);
+		list.shift = shift;
 		cells->calls = 0;
 		cells->until_ns = cells->failed ? UINT64_MAX : 0;
 	}
@@ -693,7 +644,15 @@ void index_cells_put(struct index_cells *cells, unsigned int level,
 	struct index_cell_block *block = &cells->level[level];
 	size_t head;
 
-	put_block(block, level, out);
+	bytes_varint(out, level);
+	bytes_varint(out, block->first_chunk);
+	bytes_varint(out, block->last_chunk - block->first_chunk);
+	bytes_varint(out, block->start_ns);
+	bytes_varint(out, block->end_ns - block->start_ns);
+	bytes_varint(out, block->spans);
+	bytes_varint(out, block->beyond_calls);
+	bytes_varint(out, block->beyond_ns);
+	bytes_varint(out, block->list.shift);
 	head = out->count;
 	put_cells(&block->list, block->start_ns, out);
 	if (out->failed)

@@ -92,26 +92,23 @@ void index_curves_init(struct index_curves *curves, struct budget *budget,
 		  2 * sizeof(uint64_t));
 }
 
-static void free_curve(struct index_curves *curves, struct index_curve *curve)
-{
-	struct budget *budget = curves->pool.budget;
-
-	for (uint32_t i = 0; i < curve->level_room; i++) {
-		struct curve_block *block = &curve->levels[i];
-
-		budget_give(budget, block->room * sizeof(*block->buckets));
-		free(block->buckets);
-	}
-	budget_give(budget, curve->level_room * sizeof(*curve->levels));
-	free(curve->levels);
-}
-
 void index_curves_release(struct index_curves *curves)
 {
 	struct index_curve *curve = curves->pool.items;
 
-	for (uint32_t i = 0; i < curves->pool.count; i++, curve++)
-		free_curve(curves, curve);
+	for (uint32_t i = 0; i < curves->pool.count; i++, curve++) {
+		struct budget *budget = curves->pool.budget;
+
+		for (uint32_t k = 0; k < curve->level_room; k++) {
+			struct curve_block *block = &curve->levels[k];
+
+			budget_give(budget,
+				    block->room * sizeof(*block->buckets));
+			free(block->buckets);
+		}
+		budget_give(budget, curve->level_room * sizeof(*curve->levels));
+		free(curve->levels);
+	}
 	bytes_release(&curves->payload);
 	pool_release(&curves->pool);
 	curves->pool = (struct pool){ 0 };
@@ -215,48 +212,31 @@ static uint64_t other(bool real, uint64_t before, uint64_t difference)
 #define SEVERAL 4u
 #define STEP_SHIFT 3
 
-static void put_bucket(struct bytes *out, const struct index_bucket *before,
-		       const struct index_bucket *bucket, bool real,
-		       unsigned int shift)
-{
-	uint64_t flags = (bucket->several ? SEVERAL : 0) |
-			 (bucket->min != bucket->last ? HAS_MIN : 0) |
-			 (bucket->max != bucket->last ? HAS_MAX : 0);
-
-	bytes_varint(out,
-		     (bucket->number - before->number) << STEP_SHIFT | flags);
-	bytes_varint(out, bucket->last_ns - (bucket->number << shift));
-	bytes_varint(out, difference(real, before->last, bucket->last));
-	if (flags & HAS_MIN)
-		bytes_varint(out, difference(real, bucket->last, bucket->min));
-	if (flags & HAS_MAX)
-		bytes_varint(out, difference(real, bucket->last, bucket->max));
-}
-
 static void put_buckets(const struct curve_block *block, bool real,
 			struct bytes *out)
 {
 	struct index_bucket before = { .number = block->buckets[0].number };
 
 	for (uint32_t i = 0; i < block->count; i++) {
-		put_bucket(out, &before, &block->buckets[i], real,
-			   block->shift);
-		before = block->buckets[i];
+		const struct index_bucket *bucket = &block->buckets[i];
+		uint64_t flags = (bucket->several ? SEVERAL : 0) |
+				 (bucket->min != bucket->last ? HAS_MIN : 0) |
+				 (bucket->max != bucket->last ? HAS_MAX : 0);
+
+		bytes_varint(out, (bucket->number - before.number)
+						  << STEP_SHIFT |
+					  flags);
+		bytes_varint(out, bucket->last_ns -
+					  (bucket->number << block->shift));
+		bytes_varint(out, difference(real, before.last, bucket->last));
+		if (flags & HAS_MIN)
+			bytes_varint(out, difference(real, bucket->last,
+						     bucket->min));
+		if (flags & HAS_MAX)
+			bytes_varint(out, difference(real, bucket->last,
+						     bucket->max));
+		before = *bucket;
 	}
-}
-
-static void put_head(const struct index_curves *curves, uint32_t number,
-		     unsigned int level, const struct curve_block *block,
-		     struct bytes *out)
-{
-	uint64_t first = block->buckets[0].number;
-
-	bytes_varint(out, 2 * level + curves->apart);
-	bytes_varint(out, number);
-	bytes_varint(out, block->values);
-	bytes_varint(out, block->shift);
-	bytes_varint(out, first);
-	bytes_varint(out, block->buckets[block->count - 1].number - first);
 }
 
 static void put_payload(struct index_curves *curves, enum index_kind kind,
@@ -267,19 +247,6 @@ static void put_payload(struct index_curves *curves, enum index_kind kind,
 	items->failed |= payload->failed;
 	index_put_item(items, kind, payload->at, payload->count);
 	bytes_clear(payload);
-}
-
-static void tell_counter(struct index_curves *curves, uint32_t number,
-			 struct index_curve *curve, struct bytes *items)
-{
-	if (curve->told)
-		return;
-	curve->told = true;
-	bytes_varint(&curves->payload, curves->apart);
-	bytes_varint(&curves->payload, number);
-	bytes_varint(&curves->payload, curve->uuid);
-	bytes_varint(&curves->payload, curve->real);
-	put_payload(curves, INDEX_COUNTER, items);
 }
 
 /* Writes @block, after widening its buckets to fit its limit. */
@@ -293,8 +260,17 @@ static void put_block(struct index_curves *curves, uint32_t number,
 	uint64_t most = MIN(own + curves->spare, BYTES_MAX), bytes;
 
 	for (;;) {
+		uint64_t first;
+
 		bytes_clear(payload);
-		put_head(curves, number, level, block, payload);
+		first = block->buckets[0].number;
+		bytes_varint(payload, 2 * level + curves->apart);
+		bytes_varint(payload, number);
+		bytes_varint(payload, block->values);
+		bytes_varint(payload, block->shift);
+		bytes_varint(payload, first);
+		bytes_varint(payload,
+			     block->buckets[block->count - 1].number - first);
 		bytes = payload->count;
 		put_buckets(block, real, payload);
 		bytes = payload->count - bytes;
@@ -403,13 +379,6 @@ void index_curves_spare(struct index_curves *curves, uint64_t bytes)
 	curves->spare = MIN(curves->spare + bytes / SPARE_PART, SPARE_MAX);
 }
 
-static bool ends(const struct index_curves *curves,
-		 const struct curve_block *block)
-{
-	return block->values >= BLOCK_VALUES ||
-	       (block->count == BUCKETS_MAX && curves->spare >= BYTES_MAX);
-}
-
 /* Returns the number of levels up to the highest with values. */
 static unsigned int top_of(const struct index_curve *curve)
 {
@@ -434,7 +403,14 @@ static void put_levels(struct index_curves *curves, uint32_t number, bool last,
 			return;
 		if (!block->count)
 			continue;
-		tell_counter(curves, number, curve, items);
+		if (!curve->told) {
+			curve->told = true;
+			bytes_varint(&curves->payload, curves->apart);
+			bytes_varint(&curves->payload, number);
+			bytes_varint(&curves->payload, curve->uuid);
+			bytes_varint(&curves->payload, curve->real);
+			put_payload(curves, INDEX_COUNTER, items);
+		}
 		if (!level || block->parts > 1)
 			put_block(curves, number, level, block, curve->real,
 				  items);
@@ -470,7 +446,9 @@ void index_curves_take(struct index_curves *curves, uint64_t ns,
 		return;
 	add_bucket(curves, block, count->real, bucket, 0);
 	block->values++;
-	if (unlikely(ends(curves, block)))
+	if (unlikely(block->values >= BLOCK_VALUES ||
+		     (block->count == BUCKETS_MAX &&
+		      curves->spare >= BYTES_MAX)))
 		put_levels(curves, number, false, items);
 }
 

@@ -108,13 +108,6 @@ static bool is_same_text(const void *a, const void *b)
 
 static const struct pool_key text_key = { text_hash, is_same_text };
 
-static uint32_t put_text(struct index_file *file, const void *text,
-			 size_t bytes)
-{
-	index_put_item(&file->items, INDEX_TEXT, text, bytes);
-	return ++file->text_count;
-}
-
 /* Returns the number of @text. Writes it first if it is new. */
 static uint32_t text_number(struct index_file *file, const void *text,
 			    size_t bytes)
@@ -127,7 +120,8 @@ static uint32_t text_number(struct index_file *file, const void *text,
 		items = file->texts.items;
 		return items[at].number;
 	}
-	item.number = put_text(file, text, bytes);
+	index_put_item(&file->items, INDEX_TEXT, text, bytes);
+	item.number = ++file->text_count;
 	copy = file->kept_bytes < TEXTS_BYTES_MAX ? malloc(bytes + 1) : NULL;
 	if (!copy)
 		return item.number;
@@ -138,15 +132,6 @@ static uint32_t text_number(struct index_file *file, const void *text,
 	else
 		file->kept_bytes += sizeof(item) + bytes;
 	return item.number;
-}
-
-static void forget_texts(struct index_file *file)
-{
-	const struct text *items = file->texts.items;
-
-	for (uint32_t i = 0; i < file->texts.count; i++)
-		free((void *)items[i].at);
-	pool_release(&file->texts);
 }
 
 void index_file_name(struct index_file *file, uint32_t sequence, uint32_t iid,
@@ -201,15 +186,6 @@ static void put_times(struct index_file *file, const struct times *times)
 	bytes_varint(&file->payload, times->last_ns - times->first_ns);
 }
 
-static void add_times(struct times *times, const struct index_place *place)
-{
-	if (!place->last_ns)
-		return;
-	if (!times->last_ns || place->first_ns < times->first_ns)
-		times->first_ns = place->first_ns;
-	times->last_ns = MAX(times->last_ns, place->last_ns);
-}
-
 static void extent_put(struct index_file *file)
 {
 	struct extent *extent = &file->extent;
@@ -237,24 +213,23 @@ static void extent_put(struct index_file *file)
 	extent->last = 0;
 }
 
-/* Returns the index of @sequence in the extent, or where to insert it. */
-static uint32_t extent_place(const struct extent *extent, uint32_t sequence)
-{
-	return search_first(i, extent->sequence_count,
-			    extent->sequences[i] >= sequence);
-}
-
 static void extent_add(struct index_file *file, const struct index_place *place)
 {
 	struct extent *extent = &file->extent;
 	uint32_t at;
+	struct times *times = place->sched ? &extent->sched : &extent->events;
 
-	add_times(place->sched ? &extent->sched : &extent->events, place);
+	if (place->last_ns) {
+		if (!times->last_ns || place->first_ns < times->first_ns)
+			times->first_ns = place->first_ns;
+		times->last_ns = MAX(times->last_ns, place->last_ns);
+	}
 	extent->untimed |= place->untimed;
 	if (place->apart || place->sequence == extent->last)
 		return;
 	extent->last = place->sequence;
-	at = extent_place(extent, place->sequence);
+	at = search_first(i, extent->sequence_count,
+			  extent->sequences[i] >= place->sequence);
 	if (at < extent->sequence_count &&
 	    extent->sequences[at] == place->sequence)
 		return;
@@ -302,16 +277,6 @@ static int write_all(int fd, const uint8_t *from, size_t count)
 	return 0;
 }
 
-static void stop(struct index_file *file, int err)
-{
-	file->err = err;
-	if (ftruncate(file->fd, (off_t)file->bytes) < 0)
-		log_dbg("the index may end in half a batch");
-	bytes_release(&file->items);
-	/* The trace most likely has the same problem, and reports it. */
-	log_dbg("the index of the trace ends early: %s", strerror(-err));
-}
-
 static void write_batch(struct index_file *file)
 {
 	struct index_batch batch = { .bytes = (uint32_t)file->items.count,
@@ -331,7 +296,14 @@ static void write_batch(struct index_file *file)
 	if (!err)
 		err = write_all(file->fd, file->items.at, file->items.count);
 	if (err) {
-		stop(file, err);
+		file->err = err;
+		if (ftruncate(file->fd, (off_t)file->bytes) < 0)
+			log_dbg("the index may end in half a batch");
+		bytes_release(&file->items);
+		/* The trace most likely has the same problem, and reports
+		 * it. */
+		log_dbg("the index of the trace ends early: %s",
+			strerror(-err));
 		return;
 	}
 	file->bytes += sizeof(head) + file->items.count;
@@ -379,22 +351,16 @@ void index_file_advance(struct index_file *file)
 	write_batch(file);
 }
 
-static int write_header(struct index_file *file)
-{
-	uint8_t header[INDEX_HEADER_BYTES] = INDEX_MAGIC;
-	int err;
-
-	header[sizeof(INDEX_MAGIC) - 1] = INDEX_VERSION;
-	err = write_all(file->fd, header, sizeof(header));
-	file->bytes = sizeof(header);
-	return err;
-}
-
 static void index_file_free(struct index_file *file)
 {
+	const struct text *items;
+
 	bytes_release(&file->items);
 	bytes_release(&file->payload);
-	forget_texts(file);
+	items = file->texts.items;
+	for (uint32_t i = 0; i < file->texts.count; i++)
+		free((void *)items[i].at);
+	pool_release(&file->texts);
 	free(file->extent.sequences);
 	if (file->fd >= 0)
 		close(file->fd);
@@ -412,7 +378,11 @@ int index_file_open(int dir_fd, const char *name, struct index_file **out)
 	file->fd = own_files_create(dir_fd, name, O_APPEND);
 	err = MIN(file->fd, 0);
 	if (!err) {
-		err = write_header(file);
+		uint8_t header[INDEX_HEADER_BYTES] = INDEX_MAGIC;
+
+		header[sizeof(INDEX_MAGIC) - 1] = INDEX_VERSION;
+		err = write_all(file->fd, header, sizeof(header));
+		file->bytes = sizeof(header);
 		if (err)
 			own_files_discard(dir_fd, name);
 	}

@@ -238,32 +238,6 @@ static void begin_slice(struct index_tracks *tracks, struct kept_track *track,
 		    bytes);
 }
 
-static void end_slice(struct kept_track *track)
-{
-	if (track->slice_count)
-		track->slice_count--;
-	track->still = MIN(track->still, track->slice_count);
-}
-
-/* Takes a value of a counter or a state. */
-static void take_value(struct index_tracks *tracks, struct kept_track *track,
-		       uint64_t ns, const void *packet, size_t bytes)
-{
-	if (track->value.count && ns < track->value_ns)
-		return;
-	track->value_ns = ns;
-	keep_packet(tracks, &track->value, packet, bytes);
-}
-
-static void take_count(struct index_tracks *tracks, uint64_t ns,
-		       const struct packet_event *about)
-{
-	const struct index_count count = { about->track, about->is_double,
-					   about->value };
-
-	index_curves_take(&tracks->curves, ns, &count, &tracks->curve_items);
-}
-
 static bool is_wait(struct index_tracks *tracks,
 		    const struct packet_event *about)
 {
@@ -290,8 +264,13 @@ void index_tracks_event(struct index_tracks *tracks, uint64_t ns,
 
 	packet_look_at_event(event, &about);
 	note_time(tracks, ns, is_wait(tracks, &about));
-	if (about.type == TYPE_COUNTER)
-		take_count(tracks, ns, &about);
+	if (about.type == TYPE_COUNTER) {
+		const struct index_count count = { about.track, about.is_double,
+						   about.value };
+
+		index_curves_take(&tracks->curves, ns, &count,
+				  &tracks->curve_items);
+	}
 	if (about.type == TYPE_INSTANT)
 		return;
 	track = touch(tracks, about.track);
@@ -299,10 +278,16 @@ void index_tracks_event(struct index_tracks *tracks, uint64_t ns,
 		return;
 	if (about.type == TYPE_SLICE_BEGIN)
 		begin_slice(tracks, track, packet, bytes);
-	else if (about.type == TYPE_SLICE_END)
-		end_slice(track);
-	else
-		take_value(tracks, track, ns, packet, bytes);
+	else if (about.type == TYPE_SLICE_END) {
+		if (track->slice_count)
+			track->slice_count--;
+		track->still = MIN(track->still, track->slice_count);
+	} else {
+		if (track->value.count && ns < track->value_ns)
+			return;
+		track->value_ns = ns;
+		keep_packet(tracks, &track->value, packet, bytes);
+	}
 }
 
 /* --- switches ------------------------------------------------------------ */
@@ -367,22 +352,6 @@ static struct switch_lists lists_of(struct wire sched)
 	return lists;
 }
 
-static void take_lists(struct index_tracks *tracks, struct switch_lists *lists,
-		       uint32_t cpu, bool lost)
-{
-	struct kept_switch at = { .cpu = cpu, .lost = lost };
-	uint64_t step, came;
-
-	while (wire_varint(&lists->times, &step) &&
-	       wire_varint(&lists->states, &at.state) &&
-	       wire_varint(&lists->threads, &came)) {
-		at.ns += step;
-		at.came = (int32_t)came;
-		take_switch(tracks, at);
-		at.lost = false;
-	}
-}
-
 void index_tracks_switches(struct index_tracks *tracks, uint32_t sequence,
 			   struct wire bundle)
 {
@@ -399,8 +368,20 @@ void index_tracks_switches(struct index_tracks *tracks, uint32_t sequence,
 			lost = field.value;
 		else if (field.tag == TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED)
 			lists = lists_of(wire_of(&field));
-	if (cpu < OUT_SCHED_CPUS_MAX)
-		take_lists(tracks, &lists, (uint32_t)cpu, lost);
+	if (cpu < OUT_SCHED_CPUS_MAX) {
+		struct kept_switch at = { .cpu = ((uint32_t)cpu),
+					  .lost = lost };
+		uint64_t step, came;
+
+		while (wire_varint(&lists.times, &step) &&
+		       wire_varint(&lists.states, &at.state) &&
+		       wire_varint(&lists.threads, &came)) {
+			at.ns += step;
+			at.came = (int32_t)came;
+			take_switch(tracks, at);
+			at.lost = false;
+		}
+	}
 }
 
 /* Returns true if thread @tid has no switch later than @ns in the extent. */
@@ -415,15 +396,6 @@ static bool is_last_of(const struct index_tracks *tracks, int32_t tid,
 	       known[number].ns == ns;
 }
 
-static bool is_told(const struct index_tracks *tracks, uint32_t number)
-{
-	const struct kept_switch *at = &tracks->switches[number];
-
-	return tracks->cpus[at->cpu].last == number + 1 ||
-	       is_last_of(tracks, at->left, at->ns) ||
-	       is_last_of(tracks, at->came, at->ns);
-}
-
 static void put_switches(struct index_tracks *tracks, struct index_file *file)
 {
 	struct bytes *out = &tracks->payload;
@@ -436,7 +408,9 @@ static void put_switches(struct index_tracks *tracks, struct index_file *file)
 	for (uint32_t i = 0; i < tracks->switch_count; i++) {
 		const struct kept_switch *at = &tracks->switches[i];
 
-		if (!is_told(tracks, i))
+		if (tracks->cpus[at->cpu].last != i + 1 &&
+		    !is_last_of(tracks, at->left, at->ns) &&
+		    !is_last_of(tracks, at->came, at->ns))
 			continue;
 		bytes_varint(out, at->cpu);
 		bytes_varint(out, index_zigzag((int64_t)(at->ns - before)));
@@ -463,26 +437,6 @@ static void put_packet(struct bytes *out, const struct kept_packet *packet)
 	bytes_put(out, packet->at, packet->count);
 }
 
-static void put_track(struct index_tracks *tracks, struct index_file *file,
-		      struct kept_track *track)
-{
-	struct bytes *out = &tracks->payload;
-
-	bytes_clear(out);
-	bytes_varint(out, track->uuid);
-	bytes_varint(out, track->still);
-	for (uint32_t i = track->still; i < track->slice_count; i++)
-		put_packet(out, &track->slices[i]);
-	if (track->value.count)
-		put_packet(out, &track->value);
-	tracks->lost |= out->failed;
-	if (track->told || track->slice_count || track->value.count)
-		index_file_item(file, INDEX_TRACK, out->at, out->count);
-	track->told = track->still = track->slice_count;
-	track->value.count = 0;
-	track->touched = false;
-}
-
 /* Drops tracks without open slices. */
 static void forget_tracks(struct index_tracks *tracks)
 {
@@ -501,19 +455,6 @@ static void forget_tracks(struct index_tracks *tracks)
 		}
 	pool_release(&old);
 	tracks->used = tracks->tracks.count;
-}
-
-static void put_rest(struct index_tracks *tracks, struct index_file *file)
-{
-	struct bytes *out = &tracks->payload;
-
-	bytes_clear(out);
-	bytes_varint(out, tracks->lost ? INDEX_REST_LOST : 0);
-	bytes_varint(out, tracks->first_ns);
-	bytes_varint(out, tracks->last_ns - tracks->first_ns);
-	bytes_varint(out, tracks->last_event_ns);
-	index_file_item(file, INDEX_REST, out->at, out->count);
-	tracks->first_ns = tracks->last_ns = tracks->last_event_ns = 0;
 }
 
 /* Writes the pending items of curves. */
@@ -537,15 +478,39 @@ void index_tracks_end(struct index_tracks *tracks, struct index_file *file)
 void index_tracks_put(void *context, struct index_file *file)
 {
 	struct index_tracks *tracks = context;
+	struct bytes *rest;
 
-	for (uint32_t i = 0; i < tracks->touched_count; i++)
-		put_track(tracks, file,
-			  (struct kept_track *)tracks->tracks.items +
-				  tracks->touched[i]);
+	for (uint32_t i = 0; i < tracks->touched_count; i++) {
+		struct kept_track *track =
+			(struct kept_track *)tracks->tracks.items +
+			tracks->touched[i];
+		struct bytes *out = &tracks->payload;
+
+		bytes_clear(out);
+		bytes_varint(out, track->uuid);
+		bytes_varint(out, track->still);
+		for (uint32_t k = track->still; k < track->slice_count; k++)
+			put_packet(out, &track->slices[k]);
+		if (track->value.count)
+			put_packet(out, &track->value);
+		tracks->lost |= out->failed;
+		if (track->told || track->slice_count || track->value.count)
+			index_file_item(file, INDEX_TRACK, out->at, out->count);
+		track->told = track->still = track->slice_count;
+		track->value.count = 0;
+		track->touched = false;
+	}
 	tracks->touched_count = 0;
 	put_curves(tracks, file);
 	put_switches(tracks, file);
-	put_rest(tracks, file);
+	rest = &tracks->payload;
+	bytes_clear(rest);
+	bytes_varint(rest, tracks->lost ? INDEX_REST_LOST : 0);
+	bytes_varint(rest, tracks->first_ns);
+	bytes_varint(rest, tracks->last_ns - tracks->first_ns);
+	bytes_varint(rest, tracks->last_event_ns);
+	index_file_item(file, INDEX_REST, rest->at, rest->count);
+	tracks->first_ns = tracks->last_ns = tracks->last_event_ns = 0;
 	if (tracks->tracks.count > 2 * tracks->used + SPARE_TRACKS)
 		forget_tracks(tracks);
 }

@@ -78,14 +78,6 @@ static void put_packet(struct cursor *cursor, const pb_packet *packet)
 	cursor->out += bytes;
 }
 
-/* Returns true if @s is UTF-8 and fits into OUT_TEXT_BYTES. */
-static bool is_clean_text(const char *s)
-{
-	size_t count = strnlen(s, OUT_TEXT_BYTES + 1);
-
-	return count <= OUT_TEXT_BYTES && utf8_valid_bytes(s, count) == count;
-}
-
 /* Copies @from with '?' for bytes that are not UTF-8, cut at the last character
  * within OUT_TEXT_BYTES. */
 static void repair_text(char *to, const char *from)
@@ -109,8 +101,9 @@ static void repair_text(char *to, const char *from)
 static char *clean_text(struct cursor *cursor, const char *s)
 {
 	struct copy *copy;
+	size_t count = strnlen(s, OUT_TEXT_BYTES + 1);
 
-	if (is_clean_text(s))
+	if (count <= OUT_TEXT_BYTES && utf8_valid_bytes(s, count) == count)
 		return (char *)s;
 	copy = malloc(sizeof(*copy) + OUT_TEXT_BYTES + 1);
 	if (!copy)
@@ -349,22 +342,6 @@ static void put_thread(struct cursor *cursor, const struct out_thread *thread)
 #define MERGE_NONE \
 	PERFETTO__PROTOS__TRACK_DESCRIPTOR__SIBLING_MERGE_BEHAVIOR__SIBLING_MERGE_BEHAVIOR_NONE
 
-static void put_context(struct cursor *cursor,
-			const struct out_context *context)
-{
-	pb_packet packet = PACKET_INIT;
-	pb_track track = TRACK_INIT;
-
-	SET(&track, uuid, context->uuid);
-	SET(&track, parent_uuid, context->thread_uuid);
-	track.name = clean_text(cursor, context->name);
-	/* Otherwise the importer makes the contexts of all threads siblings. */
-	SET(&track, sibling_merge_behavior, MERGE_NONE);
-	packet.track_descriptor = &track;
-	SET(&packet, trusted_packet_sequence_id, context->sequence);
-	put_packet(cursor, &packet);
-}
-
 /* From here on timestamps of @sequence are steps of its own clock, and its
  * events are on track @uuid. */
 static void put_sequence_start(struct cursor *cursor, uint32_t sequence,
@@ -408,8 +385,17 @@ size_t out_perfetto_context(uint8_t *buffer, size_t size,
 			    const struct out_context *context)
 {
 	struct cursor cursor = cursor_init(buffer, size);
+	pb_packet packet = PACKET_INIT;
+	pb_track track = TRACK_INIT;
 
-	put_context(&cursor, context);
+	SET(&track, uuid, context->uuid);
+	SET(&track, parent_uuid, context->thread_uuid);
+	track.name = clean_text(&cursor, context->name);
+	/* Otherwise the importer makes the contexts of all threads siblings. */
+	SET(&track, sibling_merge_behavior, MERGE_NONE);
+	packet.track_descriptor = &track;
+	SET(&packet, trusted_packet_sequence_id, context->sequence);
+	put_packet(&cursor, &packet);
 	put_sequence_start(&cursor, context->sequence, context->uuid,
 			   context->start_ns);
 	return cursor_finish(&cursor);
@@ -426,27 +412,6 @@ size_t out_perfetto_thread_name(uint8_t *buffer, size_t size,
 
 /* --- names, events, losses --- */
 
-static void put_names(struct cursor *cursor, uint32_t sequence,
-		      const struct out_name *names, size_t count)
-{
-	pb_packet packet = PACKET_INIT;
-	Perfetto__Protos__InternedData interned =
-		PERFETTO__PROTOS__INTERNED_DATA__INIT;
-	pb_event_name all[NAMES_PER_PACKET], *pointers[NAMES_PER_PACKET];
-
-	for (size_t i = 0; i < count; i++) {
-		perfetto__protos__event_name__init(&all[i]);
-		SET(&all[i], iid, names[i].iid);
-		all[i].name = clean_text(cursor, names[i].name);
-		pointers[i] = &all[i];
-	}
-	interned.event_names = pointers;
-	interned.n_event_names = count;
-	packet.interned_data = &interned;
-	SET(&packet, trusted_packet_sequence_id, sequence);
-	put_packet(cursor, &packet);
-}
-
 size_t out_perfetto_names(uint8_t *buffer, size_t size, uint32_t sequence,
 			  const struct out_name *names, size_t count)
 {
@@ -454,8 +419,23 @@ size_t out_perfetto_names(uint8_t *buffer, size_t size, uint32_t sequence,
 
 	while (count && !cursor.full) {
 		size_t part = MIN(count, (size_t)NAMES_PER_PACKET);
+		pb_packet packet = PACKET_INIT;
+		Perfetto__Protos__InternedData interned =
+			PERFETTO__PROTOS__INTERNED_DATA__INIT;
+		pb_event_name all[NAMES_PER_PACKET],
+			*pointers[NAMES_PER_PACKET];
 
-		put_names(&cursor, sequence, names, part);
+		for (size_t i = 0; i < part; i++) {
+			perfetto__protos__event_name__init(&all[i]);
+			SET(&all[i], iid, names[i].iid);
+			all[i].name = clean_text(&cursor, names[i].name);
+			pointers[i] = &all[i];
+		}
+		interned.event_names = pointers;
+		interned.n_event_names = part;
+		packet.interned_data = &interned;
+		SET(&packet, trusted_packet_sequence_id, sequence);
+		put_packet(&cursor, &packet);
 		names += part;
 		count -= part;
 	}

@@ -112,28 +112,6 @@ static uint8_t *put_same(uint8_t *out, uint8_t tag, uint8_t byte, size_t count)
 	return out + count;
 }
 
-static uint8_t *put_switches(uint8_t *out, const struct cpu *cpu)
-{
-	out = wire_put(out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE,
-		       0);
-	out = wire_put_bytes(
-		out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP,
-		cpu->times, cpu->times_bytes);
-	out = wire_put_bytes(
-		out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_PREV_STATE,
-		cpu->states, cpu->states_bytes);
-	out = wire_put_bytes(
-		out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PID,
-		cpu->threads, cpu->threads_bytes);
-	out = put_same(out,
-		       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PRIO,
-		       PRIORITY, cpu->count);
-	return put_same(
-		out,
-		TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_COMM_INDEX, 0,
-		cpu->count);
-}
-
 /* Puts a field in front of @from. Returns the new start. */
 static uint8_t *prepend(uint8_t *from, uint32_t tag, uint64_t value)
 {
@@ -144,44 +122,66 @@ static uint8_t *prepend(uint8_t *from, uint32_t tag, uint64_t value)
 	return from - count;
 }
 
-/* Makes the packet from the inside out, because its heads need its length. */
-static void hand_over(struct out_sched *sched, struct cpu *cpu)
-{
-	uint8_t *from = sched->packet + HEADS_BYTES_MAX / 2;
-	const uint8_t *end = put_switches(from, cpu);
-
-	from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED,
-		       (uint64_t)(end - from));
-	if (cpu->lost)
-		from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_LOST_EVENTS, 1);
-	from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_CPU,
-		       (uint64_t)(cpu - sched->cpus));
-	from = prepend(from, TAG_TRACE_PACKET_FTRACE_EVENTS,
-		       (uint64_t)(end - from));
-	from = prepend(from, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
-		       sched->sequence);
-	from = prepend(from, TAG_TRACE_PACKET, (uint64_t)(end - from));
-	sched->sink(sched->context, from, (size_t)(end - from));
-	cpu->count = cpu->times_bytes = cpu->states_bytes = 0;
-	cpu->threads_bytes = 0;
-	cpu->lost = false;
-}
-
 void out_sched_flush(struct out_sched *sched)
 {
-	for (uint32_t i = 0; i < sched->cpu_count; i++)
-		if (sched->cpus[i].count)
-			hand_over(sched, &sched->cpus[i]);
+	for (uint32_t i = 0; i < sched->cpu_count; i++) {
+		struct cpu *cpu = &sched->cpus[i];
+
+		if (cpu->count) {
+			uint8_t *from = sched->packet + HEADS_BYTES_MAX / 2;
+			const uint8_t *end;
+			uint8_t *out = from;
+
+			out = wire_put(
+				out,
+				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE,
+				0);
+			out = wire_put_bytes(
+				out,
+				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP,
+				cpu->times, cpu->times_bytes);
+			out = wire_put_bytes(
+				out,
+				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_PREV_STATE,
+				cpu->states, cpu->states_bytes);
+			out = wire_put_bytes(
+				out,
+				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PID,
+				cpu->threads, cpu->threads_bytes);
+			out = put_same(
+				out,
+				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PRIO,
+				PRIORITY, cpu->count);
+			end = put_same(
+				out,
+				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_COMM_INDEX,
+				0, cpu->count);
+			from = prepend(from,
+				       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED,
+				       (uint64_t)(end - from));
+			if (cpu->lost)
+				from = prepend(
+					from,
+					TAG_FTRACE_EVENT_BUNDLE_LOST_EVENTS, 1);
+			from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_CPU,
+				       (uint64_t)(cpu - sched->cpus));
+			from = prepend(from, TAG_TRACE_PACKET_FTRACE_EVENTS,
+				       (uint64_t)(end - from));
+			from = prepend(
+				from,
+				TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
+				sched->sequence);
+			from = prepend(from, TAG_TRACE_PACKET,
+				       (uint64_t)(end - from));
+			sched->sink(sched->context, from, (size_t)(end - from));
+			cpu->count = cpu->times_bytes = cpu->states_bytes = 0;
+			cpu->threads_bytes = 0;
+			cpu->lost = false;
+		}
+	}
 }
 
 /* --- switches --- */
-
-static bool is_full(const struct cpu *cpu)
-{
-	return cpu->count == SWITCHES_MAX ||
-	       cpu->times_bytes > TIMES_BYTES - VARINT_BYTES_MAX ||
-	       cpu->threads_bytes > THREADS_BYTES - THREAD_BYTES_MAX;
-}
 
 static void put_thread(struct cpu *cpu, pid_t tid)
 {
@@ -196,7 +196,9 @@ static void put_thread(struct cpu *cpu, pid_t tid)
 static void put_switch(struct out_sched *sched, struct cpu *cpu, uint64_t ns,
 		       uint16_t state, pid_t next)
 {
-	if (unlikely(is_full(cpu)))
+	if (unlikely(cpu->count == SWITCHES_MAX ||
+		     cpu->times_bytes > TIMES_BYTES - VARINT_BYTES_MAX ||
+		     cpu->threads_bytes > THREADS_BYTES - THREAD_BYTES_MAX))
 		out_sched_flush(sched);
 	cpu->times_bytes =
 		(uint16_t)(varint_put(cpu->times + cpu->times_bytes,

@@ -65,37 +65,6 @@ static int write_parts(int fd, struct iovec *parts, int count)
 	return 0;
 }
 
-/* Cuts off the bytes of a failed write. O_APPEND makes the next write start
- * there. This also works on a full disk. If it fails, nothing more is appended:
- * readers ignore half a packet at the end. */
-static void cut_back(struct trace_file *file)
-{
-	file->torn = ftruncate(file->fd, (off_t)file->bytes) < 0;
-	if (file->torn)
-		log_warn("cannot cut half a packet off the trace: %s",
-			 strerror(errno));
-}
-
-/* Reserves room on disk if there is not enough for @bytes more. Without it,
- * blocks are appended all the same. write_lock held. */
-static void make_file_room(struct trace_file *file, uint64_t bytes)
-{
-	uint64_t from = MAX(file->room_end, file->bytes);
-	uint64_t room = MIN(file->bytes, ROOM_BYTES_MAX);
-
-	if (file->keep)
-		room = MIN(room, trace_keep_room(file->keep));
-	if (file->max_bytes)
-		room = MIN(room, file->max_bytes - MIN(from, file->max_bytes));
-	if (file->no_room || room < ROOM_BYTES_MIN ||
-	    file->bytes + bytes <= file->room_end)
-		return;
-	file->no_room = fallocate(file->fd, FALLOC_FL_KEEP_SIZE, (off_t)from,
-				  (off_t)room) < 0;
-	if (!file->no_room)
-		file->room_end = from + room;
-}
-
 void trace_append_give_room_back(struct trace_file *file)
 {
 	if (file->room_end > file->bytes && !file->torn)
@@ -109,15 +78,35 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 	uint64_t bytes = parts_bytes(parts, count);
 	struct iovec written[PARTS_MAX];
 	int err;
+	uint64_t from, room;
 
 	if (file->torn)
 		return -EIO;
 	assert(count <= PARTS_MAX);
 	memcpy(written, parts, (size_t)count * sizeof(*parts));
-	make_file_room(file, bytes);
+	from = MAX(file->room_end, file->bytes);
+	room = MIN(file->bytes, ROOM_BYTES_MAX);
+	if (file->keep)
+		room = MIN(room, trace_keep_room(file->keep));
+	if (file->max_bytes)
+		room = MIN(room, file->max_bytes - MIN(from, file->max_bytes));
+	if (!file->no_room && room >= ROOM_BYTES_MIN &&
+	    file->bytes + bytes > file->room_end) {
+		file->no_room = fallocate(file->fd, FALLOC_FL_KEEP_SIZE,
+					  (off_t)from, (off_t)room) < 0;
+		if (!file->no_room)
+			file->room_end = from + room;
+	}
 	err = write_parts(file->fd, parts, count);
 	if (err) {
-		cut_back(file);
+		/* Cuts off the bytes of a failed write. O_APPEND makes the next
+		 * write start there. This also works on a full disk. If it
+		 * fails, nothing more is appended: readers ignore half a packet
+		 * at the end. */
+		file->torn = ftruncate(file->fd, (off_t)file->bytes) < 0;
+		if (file->torn)
+			log_warn("cannot cut half a packet off the trace: %s",
+				 strerror(errno));
 		return err;
 	}
 	/* relaxed: stored only under write_lock; a reader of an older value
@@ -131,14 +120,6 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 }
 
 /* --- a stop of the trace --- */
-
-/* Returns how many bytes the end of the trace may need, with blocks of
- * @sequences sequences and @open open slices in the file. */
-static uint64_t bytes_set_aside(uint32_t sequences, uint64_t open)
-{
-	return OUT_LOSSES_BYTES(sequences) +
-	       (uint64_t)sequences * STOP_MARK_BYTES + open * END_BYTES;
-}
 
 /* Returns how many sequences of pending are new in the file. write_lock
  * held. */
@@ -177,7 +158,9 @@ static int admit_pending(struct writer *writer, uint64_t bytes)
 			return -ENOMEM;
 		open += (uint64_t)(int64_t)writer->blocks[i].opened;
 	}
-	bytes += bytes_set_aside(known, open) + file->late_bytes;
+	bytes += (OUT_LOSSES_BYTES(known) + (uint64_t)known * STOP_MARK_BYTES +
+		  open * END_BYTES) +
+		 file->late_bytes;
 	return file->max_bytes && bytes > file->max_bytes - file->bytes
 		       ? TRACE_AT_LIMIT
 		       : 0;
@@ -241,24 +224,18 @@ static int end_slices(struct trace_file *file, const struct open_sequence *open)
 	return put_packets(file, packets, (size_t)(encoder.out - packets));
 }
 
-/* Stops the trace because of @err, and ends its open slices while there is
- * room. write_lock held. */
-static void stop_trace(struct trace_file *file, int err)
-{
-	const struct open_sequence *open;
-	uint32_t at = 0;
-
-	/* relaxed: as in put_parts() */
-	atom_store_rlx(&file->stopped, err);
-	while ((open = sequences_next_open(&file->sequences, &at)))
-		if (end_slices(file, open) < 0)
-			return;
-}
-
 void trace_append_stop(struct trace_file *file, int err)
 {
-	if (!file->stopped)
-		stop_trace(file, err);
+	if (!file->stopped) {
+		const struct open_sequence *open;
+		uint32_t at = 0;
+
+		/* relaxed: as in put_parts() */
+		atom_store_rlx(&file->stopped, err);
+		while ((open = sequences_next_open(&file->sequences, &at)))
+			if (end_slices(file, open) < 0)
+				return;
+	}
 }
 
 /* write_lock held. */
@@ -270,43 +247,12 @@ static void put_late(struct trace_file *file, const void *packets, size_t bytes)
 	(void)put_packets(file, packets, bytes);
 }
 
-/* Appends the late blocks of pending after pending itself was rejected.
- * write_lock held. */
-static void put_late_blocks(const struct writer *writer)
-{
-	for (unsigned int i = 0; i < writer->block_count; i++)
-		if (writer->blocks[i].late)
-			put_late(writer->file, writer->blocks[i].data,
-				 writer->blocks[i].bytes);
-}
-
 void trace_append_late(struct trace_file *file, const void *packets,
 		       size_t bytes)
 {
 	lock_acquire(&file->write_lock);
 	put_late(file, packets, bytes);
 	lock_release(&file->write_lock);
-}
-
-/* As put_parts(), for pending. Measures the disk if its speed may be a reason
- * to compress. write_lock held. */
-static int put_pending(struct writer *writer, struct iovec *parts, int count)
-{
-	struct trace_file *file = writer->file;
-	uint64_t bytes = parts_bytes(parts, count);
-	bool watched = !writer->compress && file->when == COMPRESS_AUTO;
-	int err;
-
-	if (watched)
-		trace_compress_begin_write(&file->disk);
-	err = put_parts(file, parts, count);
-	if (watched)
-		trace_compress_end_write(&file->disk, trace_file_lags(file));
-	if (!err && writer->compress)
-		/* relaxed: as in put_parts() */
-		atom_store_rlx(&file->unpacked,
-			       file->unpacked + writer->pending_bytes - bytes);
-	return err;
 }
 
 /* As put_pending(). On a full disk, gives up the oldest part (--keep last) and
@@ -319,9 +265,24 @@ static int put_or_make_room(struct writer *writer, struct iovec *parts,
 	int err;
 
 	do {
+		uint64_t bytes;
+		bool watched;
+
 		memcpy(written, parts, (size_t)count * sizeof(*parts));
 		*offset = file->bytes;
-		err = put_pending(writer, written, count);
+		bytes = parts_bytes(written, count);
+		watched = !writer->compress && file->when == COMPRESS_AUTO;
+		if (watched)
+			trace_compress_begin_write(&file->disk);
+		err = put_parts(file, written, count);
+		if (watched)
+			trace_compress_end_write(&file->disk,
+						 trace_file_lags(file));
+		if (!err && writer->compress)
+			/* relaxed: as in put_parts() */
+			atom_store_rlx(&file->unpacked,
+				       file->unpacked + writer->pending_bytes -
+					       bytes);
 	} while (err == -ENOSPC && file->keep &&
 		 trace_keep_make_room(file->keep));
 	return err;
@@ -344,7 +305,10 @@ void trace_append_pending(struct writer *writer, struct iovec *parts, int count)
 		err = put_or_make_room(writer, parts, count, &offset);
 	if (err) {
 		trace_append_stop(file, err);
-		put_late_blocks(writer);
+		for (unsigned int i = 0; i < writer->block_count; i++)
+			if (writer->blocks[i].late)
+				put_late(writer->file, writer->blocks[i].data,
+					 writer->blocks[i].bytes);
 	}
 	for (unsigned int i = 0; !err && i < writer->block_count; i++)
 		count_block(file, &writer->blocks[i]);

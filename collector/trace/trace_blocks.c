@@ -76,36 +76,33 @@ static struct trace_block *take_from_pool(struct trace_file *file)
 	return block;
 }
 
-/* Returns a new block outside of the pool. A lack of memory is temporary, so
- * there is no better way than to try again. */
-static struct trace_block *make_extra_block(struct trace_file *file)
-{
-	const struct timespec pause = { 0, 1000000 };
-	struct trace_block *block = NULL;
-
-	while (!block) {
-		block = mmap(NULL, sizeof(*block), PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-		if (block != MAP_FAILED) {
-			lock_acquire(&file->lock);
-			/* relaxed: as in trace_block_give_back() */
-			atom_store_rlx(&file->extra_count,
-				       file->extra_count + 1);
-			lock_release(&file->lock);
-			break;
-		}
-		nanosleep(&pause, NULL);
-		block = take_from_pool(file);
-	}
-	return block;
-}
-
 struct trace_block *trace_file_block(struct trace_file *file)
 {
 	struct trace_block *block = take_from_pool(file);
 
-	if (!block)
-		block = make_extra_block(file);
+	if (!block) {
+		struct timespec pause;
+
+		/* Returns a new block outside of the pool. A lack of memory is
+		 * temporary, so there is no better way than to try again. */
+		pause = (struct timespec){ 0, 1000000 };
+		block = NULL;
+		while (!block) {
+			block = mmap(NULL, sizeof(*block),
+				     PROT_READ | PROT_WRITE,
+				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+			if (block != MAP_FAILED) {
+				lock_acquire(&file->lock);
+				/* relaxed: as in trace_block_give_back() */
+				atom_store_rlx(&file->extra_count,
+					       file->extra_count + 1);
+				lock_release(&file->lock);
+				break;
+			}
+			nanosleep(&pause, NULL);
+			block = take_from_pool(file);
+		}
+	}
 	block->next = NULL;
 	block->sequence = 0;
 	block->modules = NULL;
@@ -120,19 +117,13 @@ struct trace_block *trace_file_block(struct trace_file *file)
 	return block;
 }
 
-static bool is_of_pool(const struct trace_file *file,
-		       const struct trace_block *block)
-{
-	return block >= file->blocks &&
-	       block < file->blocks + file->block_count;
-}
-
 void trace_block_give_back(struct trace_file *file, struct trace_block *block)
 {
 	if (block->modules)
 		modules_put(&block->modules);
 	free(block->index);
-	if (!is_of_pool(file, block)) {
+	if (!(block >= file->blocks &&
+	      block < file->blocks + file->block_count)) {
 		munmap(block, sizeof(*block));
 		block = NULL;
 	}

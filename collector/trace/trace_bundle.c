@@ -25,24 +25,6 @@ _Static_assert(NAMES_AT_ONCE *OUT_NAME_BYTES <= PENDING_BYTES,
 	       "names fit into an empty bundle");
 _Static_assert(TRACE_BLOCK_BYTES <= PENDING_BYTES, "so does a block");
 
-/* Appends pending as one packet with a zlib stream of all its packets. */
-static void append_bundle(struct writer *writer)
-{
-	uint8_t head[PACKET_BUNDLE_HEAD_MAX], *end;
-	size_t bytes;
-
-	bytes = libdeflate_zlib_compress(writer->compressor, writer->pending,
-					 writer->pending_bytes, writer->packed,
-					 writer->packed_size);
-	assert(bytes); /* packed_size is libdeflate's bound */
-	end = packet_put_bundle_head(head, bytes);
-
-	struct iovec parts[] = { { head, (size_t)(end - head) },
-				 { writer->packed, bytes } };
-	trace_writer_await_turn(writer);
-	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
-}
-
 /* Passes pending, which has only names, to the flight recorder. */
 static void keep_pending(struct writer *writer)
 {
@@ -62,7 +44,20 @@ void trace_bundle_flush(struct writer *writer)
 	if (!writer->pending_bytes && !writer->block_count)
 		return;
 	if (writer->compress && writer->pending_bytes) {
-		append_bundle(writer);
+		uint8_t head[PACKET_BUNDLE_HEAD_MAX], *end;
+		size_t bytes;
+
+		bytes = libdeflate_zlib_compress(
+			writer->compressor, writer->pending,
+			writer->pending_bytes, writer->packed,
+			writer->packed_size);
+		assert(bytes);
+		/* packed_size is libdeflate's bound */
+		end = packet_put_bundle_head(head, bytes);
+		struct iovec bundle[] = { { head, (size_t)(end - head) },
+					  { writer->packed, bytes } };
+		trace_writer_await_turn(writer);
+		trace_append_pending(writer, bundle, ARRAY_SIZE(bundle));
 		return;
 	}
 	trace_writer_await_turn(writer);
@@ -146,16 +141,6 @@ static void resolve_block_names(struct writer *writer,
 	}
 }
 
-static void append_block(struct writer *writer, struct trace_block *block)
-{
-	struct iovec parts[] = { { writer->pending, writer->pending_bytes },
-				 { block->data, block->bytes } };
-
-	note_pending_block(writer, block, block->data);
-	trace_writer_await_turn(writer);
-	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
-}
-
 /* Passes @block and its names, which come first, to the flight recorder. */
 static void keep_block(struct writer *writer, const struct trace_block *block)
 {
@@ -194,7 +179,13 @@ void trace_bundle_write(struct writer *writer, struct trace_block *block)
 	}
 	resolve_block_names(writer, block);
 	if (!writer->compress) {
-		append_block(writer, block);
+		struct iovec parts[] = { { writer->pending,
+					   writer->pending_bytes },
+					 { block->data, block->bytes } };
+
+		note_pending_block(writer, block, block->data);
+		trace_writer_await_turn(writer);
+		trace_append_pending(writer, parts, ARRAY_SIZE(parts));
 		return;
 	}
 	out = pending_room(writer, block->bytes);

@@ -113,15 +113,15 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block)
 	lock_release(&file->lock);
 }
 
-/* Adds @packet to the last block in the queue. The block may be of another
- * sequence, because the order is kept. Returns false if the queue is empty, or
- * if that block has no room or another value of late. */
-static bool append_to_queue(struct trace_file *file, const void *packet,
-			    size_t bytes, bool late)
+static void append_packet(struct trace_file *file, uint32_t sequence,
+			  const void *packet, size_t bytes, bool late)
 {
+	struct trace_block *block;
 	struct trace_block *last;
-	bool done = false;
+	bool done;
 
+	assert(bytes <= TRACE_BLOCK_BYTES);
+	done = false;
 	lock_acquire(&file->lock);
 	last = file->head ? file->tail : NULL;
 	if (last && last->late == late &&
@@ -132,16 +132,7 @@ static bool append_to_queue(struct trace_file *file, const void *packet,
 		done = true;
 	}
 	lock_release(&file->lock);
-	return done;
-}
-
-static void append_packet(struct trace_file *file, uint32_t sequence,
-			  const void *packet, size_t bytes, bool late)
-{
-	struct trace_block *block;
-
-	assert(bytes <= TRACE_BLOCK_BYTES);
-	if (append_to_queue(file, packet, bytes, late))
+	if (done)
 		return;
 	block = trace_file_block(file);
 	block->sequence = sequence;
@@ -209,16 +200,6 @@ static int make_writers(struct trace_file *file)
 	return err;
 }
 
-static int begin_trace_file(struct trace_file *file,
-			    const struct trace_file_options *options)
-{
-	int err;
-
-	trace_compress_init(file, options->compress_from);
-	err = make_writers(file);
-	return err ? err : trace_writers_start(file);
-}
-
 static int create_files(struct trace_file *file,
 			const struct trace_file_options *options)
 {
@@ -231,17 +212,6 @@ static int create_files(struct trace_file *file,
 			     &file->index) < 0)
 		log_dbg("the trace has no index");
 	return 0;
-}
-
-static void discard_files(struct trace_file *file,
-			  const struct trace_file_options *options)
-{
-	if (file->flight)
-		return;
-	close(file->fd);
-	own_files_discard(options->dir_fd, options->name);
-	if (file->index.file)
-		own_files_discard(options->dir_fd, options->index_name);
 }
 
 /* Fills @file. Returns 0 or -errno; on an error the caller calls
@@ -269,10 +239,20 @@ static int open_trace_file(struct trace_file *file,
 		return err;
 	if (options->keep_bytes)
 		err = trace_keep_new(file, options);
-	if (!err)
-		err = begin_trace_file(file, options);
-	if (err)
-		discard_files(file, options);
+	if (!err) {
+		trace_compress_init(file, options->compress_from);
+		err = make_writers(file);
+		err = err ? err : trace_writers_start(file);
+	}
+	if (err) {
+		if (!file->flight) {
+			close(file->fd);
+			own_files_discard(options->dir_fd, options->name);
+			if (file->index.file)
+				own_files_discard(options->dir_fd,
+						  options->index_name);
+		}
+	}
 	return err;
 }
 
@@ -302,26 +282,10 @@ int trace_file_open(const struct trace_file_options *options,
 	return 0;
 }
 
-/* Joins the files of a trace with a part given up, and closes @dir_fd; -1: no
- * such trace. Returns @stopped or, if that is 0, -errno. */
-static int join_parts(int dir_fd, int stopped)
-{
-	int err;
-
-	if (dir_fd < 0)
-		return stopped;
-	err = kept_trace_join(dir_fd);
-	if (err)
-		log_warn("the trace is still in two files: %s "
-			 "('perfrec index' joins them)",
-			 strerror(-err));
-	close(dir_fd);
-	return stopped ?: err;
-}
-
 int trace_file_close(struct trace_file **file)
 {
 	int stopped, fd = (*file)->fd, dir_fd = -1;
+	int err;
 
 	trace_file_flush(*file);
 	if ((*file)->keep)
@@ -334,5 +298,13 @@ int trace_file_close(struct trace_file **file)
 	*file = NULL;
 	if (fd >= 0 && close(fd) < 0 && !stopped)
 		stopped = -errno;
-	return join_parts(dir_fd, stopped);
+	if (dir_fd < 0)
+		return stopped;
+	err = kept_trace_join(dir_fd);
+	if (err)
+		log_warn("the trace is still in two files: %s "
+			 "('perfrec index' joins them)",
+			 strerror(-err));
+	close(dir_fd);
+	return stopped ?: err;
 }

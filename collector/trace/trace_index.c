@@ -159,35 +159,30 @@ static void tell_packets(const struct writer *writer, uint64_t offset,
 			    bundle ? at + 1 : 0, packets, bytes);
 }
 
-static void tell_block(const struct writer *writer, uint64_t offset,
-		       const struct pending_block *block)
-{
-	const struct index_place place = {
-		.sequence = block->sequence,
-		.offset = writer->compress ? offset : offset + block->at,
-		.inner = writer->compress ? block->at + 1 : 0,
-		.first_ns = block->first_ns,
-		.last_ns = block->last_ns,
-	};
-
-	if (block->own_bytes || block->index_bytes)
-		index_file_block(writer->file->index.file, &place, block->index,
-				 block->index_bytes);
-	tell_packets(writer, offset, block->at + block->own_bytes,
-		     block->data + block->own_bytes,
-		     block->bytes - block->own_bytes);
-}
-
 void trace_index_pending(const struct writer *writer, uint64_t offset)
 {
 	size_t done = 0;
 
 	for (unsigned int i = 0; i < writer->block_count; i++) {
 		const struct pending_block *block = &writer->blocks[i];
+		struct index_place place;
 
 		tell_packets(writer, offset, done, writer->pending + done,
 			     block->at - done);
-		tell_block(writer, offset, block);
+		place = (struct index_place){
+			.sequence = block->sequence,
+			.offset =
+				writer->compress ? offset : offset + block->at,
+			.inner = writer->compress ? block->at + 1 : 0,
+			.first_ns = block->first_ns,
+			.last_ns = block->last_ns,
+		};
+		if (block->own_bytes || block->index_bytes)
+			index_file_block(writer->file->index.file, &place,
+					 block->index, block->index_bytes);
+		tell_packets(writer, offset, block->at + block->own_bytes,
+			     block->data + block->own_bytes,
+			     block->bytes - block->own_bytes);
 		done = block->at + block->bytes;
 	}
 	if (done < writer->pending_bytes)

@@ -98,25 +98,6 @@ void trace_writer_await_turn(struct writer *writer)
 	pulse_begin(writes);
 }
 
-/* Ends the run: all its blocks are in the file or dropped. */
-static void end_run(struct writer *writer)
-{
-	struct trace_file *file = writer->file;
-
-	lock_acquire(&file->lock);
-	file->written += writer->run;
-	writer->run = 0;
-	file->busy--;
-	for (unsigned int i = 0; i < file->writer_count; i++) {
-		struct writer *other = &file->writers[i];
-
-		if (other->run && other->first == file->written)
-			pthread_cond_signal(&other->turn);
-	}
-	pthread_cond_broadcast(&file->progress);
-	lock_release(&file->lock);
-}
-
 static void write_run(struct writer *writer, struct trace_block *blocks)
 {
 	while (blocks) {
@@ -172,6 +153,8 @@ static void *writer_main(void *context)
 
 	pthread_setname_np(pthread_self(), "perfrec-writer");
 	while ((blocks = begin_run(writer))) {
+		struct trace_file *file;
+
 		/* relaxed: independent of other data */
 		thread_nice_raise(atom_load_rlx(&writer->file->nice));
 		pulse_begin(writes);
@@ -179,7 +162,19 @@ static void *writer_main(void *context)
 		pulse_end();
 		if (!writer->compress && trace_compress_is_due(writer->file))
 			start_compressing(writer);
-		end_run(writer);
+		file = writer->file;
+		lock_acquire(&file->lock);
+		file->written += writer->run;
+		writer->run = 0;
+		file->busy--;
+		for (unsigned int i = 0; i < file->writer_count; i++) {
+			struct writer *other = &file->writers[i];
+
+			if (other->run && other->first == file->written)
+				pthread_cond_signal(&other->turn);
+		}
+		pthread_cond_broadcast(&file->progress);
+		lock_release(&file->lock);
 	}
 	return NULL;
 }
