@@ -53,16 +53,6 @@ static json_t *read_object(const struct sender_answer *answer)
 	return NULL;
 }
 
-/* A number, which protobuf's form of JSON has in quotes. */
-static uint64_t read_number(const json_t *value)
-{
-	json_int_t number = json_integer_value(value);
-
-	if (json_is_string(value))
-		number = strtoll(json_string_value(value), NULL, 10);
-	return (uint64_t)MAX(number, 0);
-}
-
 static bool read_otlp_json(const struct sender_answer *answer,
 			   struct answer_partial *out)
 {
@@ -70,37 +60,14 @@ static bool read_otlp_json(const struct sender_answer *answer,
 	const json_t *partial = json_object_get(object, "partialSuccess");
 	const char *text =
 		json_string_value(json_object_get(partial, "errorMessage"));
+	const json_t *value = json_object_get(partial, "rejectedProfiles");
+	json_int_t number = json_integer_value(value);
 
-	out->rejected =
-		read_number(json_object_get(partial, "rejectedProfiles"));
+	if (json_is_string(value))
+		number = strtoll(json_string_value(value), NULL, 10);
+	out->rejected = (uint64_t)MAX(number, 0);
 	if (text)
 		snprintf(out->text, sizeof(out->text), "%s", text);
-	json_decref(object);
-	return object;
-}
-
-static bool read_otlp(const struct sender_answer *answer,
-		      struct answer_partial *out)
-{
-	if (!answer->count)
-		return true;
-	if (has_type(answer, "application/json"))
-		return read_otlp_json(answer, out);
-	return (has_type(answer, "application/x-protobuf") ||
-		has_type(answer, "application/protobuf")) &&
-	       otlp_rejected(answer->body, answer->count, &out->rejected,
-			     out->text, sizeof(out->text));
-}
-
-static bool read_parca(const struct sender_answer *answer)
-{
-	json_t *object;
-
-	if (!has_type(answer, "application/json") && *answer->type)
-		return false;
-	if (!answer->count)
-		return true;
-	object = read_object(answer);
 	json_decref(object);
 	return object;
 }
@@ -111,10 +78,28 @@ bool answer_read(const struct protocol *protocol,
 	*out = (struct answer_partial){ 0 };
 	if (answer->cut)
 		return false;
-	if (protocol == &protocol_otlp)
-		return read_otlp(answer, out);
-	if (protocol == &protocol_parca)
-		return read_parca(answer);
+	if (protocol == &protocol_otlp) {
+		if (!answer->count)
+			return true;
+		if (has_type(answer, "application/json"))
+			return read_otlp_json(answer, out);
+		return (has_type(answer, "application/x-protobuf") ||
+			has_type(answer, "application/protobuf")) &&
+		       otlp_rejected(answer->body, answer->count,
+				     &out->rejected, out->text,
+				     sizeof(out->text));
+	}
+	if (protocol == &protocol_parca) {
+		json_t *object;
+
+		if (!has_type(answer, "application/json") && *answer->type)
+			return false;
+		if (!answer->count)
+			return true;
+		object = read_object(answer);
+		json_decref(object);
+		return object;
+	}
 	if (protocol == &protocol_ingest)
 		return !answer->count;
 	return (!*answer->type || has_type(answer, "application/proto")) &&

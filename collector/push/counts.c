@@ -100,19 +100,6 @@ void counts_say(struct counts *counts, enum push_reason why, uint64_t mono_ns,
 
 /* --- the last line ------------------------------------------------------- */
 
-/* Prints how many windows were refused, by status. */
-static void print_refused(const struct outcome *outcome, FILE *out)
-{
-	const char *between = "; refused for good: ";
-
-	for (int i = PUSH_400; i <= PUSH_OTHER; i++)
-		if (outcome->refused[i]) {
-			fprintf(out, "%s%" PRIu64 " (%s)", between,
-				outcome->refused[i], g_names[i]);
-			between = ", ";
-		}
-}
-
 /* Prints the lost windows and the windows left in the spool. Returns true if
  * there are any. */
 static bool print_losses(const struct outcome *outcome, const char *spool,
@@ -129,11 +116,18 @@ static bool print_losses(const struct outcome *outcome, const char *spool,
 	};
 	bool lost = outcome->dropped[PUSH_FOR_GOOD] || outcome->rejected ||
 		    outcome->left;
+	const char *between;
 
 	if (outcome->rejected)
 		fprintf(out, "; rejected of these: %" PRIu64 " profile%s",
 			outcome->rejected, size_plural(outcome->rejected));
-	print_refused(outcome, out);
+	between = "; refused for good: ";
+	for (int i = PUSH_400; i <= PUSH_OTHER; i++)
+		if (outcome->refused[i]) {
+			fprintf(out, "%s%" PRIu64 " (%s)", between,
+				outcome->refused[i], g_names[i]);
+			between = ", ";
+		}
 	for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
 		if (outcome->dropped[reasons[i].why]) {
 			fprintf(out, "; %s: %" PRIu64, reasons[i].text,

@@ -334,39 +334,29 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Whether header @name describes the body, which perfrec-push does itself. Then
- * the log says that @variable sets it. */
-static bool is_taken(const char *variable, const char *name)
-{
-	static const char *const taken[] = {
-		"Content-Type",	  "Content-Encoding",
-		"Content-Length", "Transfer-Encoding",
-		"Host",		  "Expect",
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
-		if (!strcasecmp(name, taken[i])) {
-			log_err("%s sets %s, which perfrec-push sets: leave it "
-				"out",
-				variable, name);
-			return true;
-		}
-	return false;
-}
-
 /* Adds one "name=value" of OTEL_EXPORTER_OTLP_HEADERS. -EPERM, after one line
  * of log: it may not be set; or another -errno. */
 static int take_pair(struct endpoint *endpoint, const char *name, char *pair)
 {
 	char *value = strchr(pair, '='), *plain;
 	int err = -EINVAL;
+	static const char *const taken[] = {
+		"Content-Type",	  "Content-Encoding",
+		"Content-Length", "Transfer-Encoding",
+		"Host",		  "Expect",
+	};
 
 	if (!value)
 		return err;
 	*value++ = 0;
 	pair = trim(pair);
-	if (is_taken(name, pair))
-		return -EPERM;
+	for (size_t i = 0; i < ARRAY_SIZE(taken); i++)
+		if (!strcasecmp(pair, taken[i])) {
+			log_err("%s sets %s, which perfrec-push sets: leave it "
+				"out",
+				name, pair);
+			return -EPERM;
+		}
 	plain = curl_easy_unescape(NULL, trim(value), 0, NULL);
 	if (!plain)
 		return -ENOMEM;
@@ -463,28 +453,6 @@ static int take_ca_file(const struct secrets *secrets, const char *name,
 	return err;
 }
 
-static int take_secrets(const struct secrets *secrets,
-			struct endpoint *endpoint)
-{
-	const struct protocol *protocol = endpoint->protocol;
-	int err = 0;
-
-	if (protocol == &protocol_otlp) {
-		err = take_pairs(secrets, "OTEL_EXPORTER_OTLP_HEADERS",
-				 endpoint);
-		if (!err)
-			err = take_ca_file(secrets,
-					   "OTEL_EXPORTER_OTLP_CERTIFICATE",
-					   endpoint);
-	} else if (protocol == &protocol_parca) {
-		err = take_header(secrets, "PARCA_BEARER_TOKEN",
-				  "Authorization", "Bearer ", endpoint);
-	} else {
-		err = take_pyroscope(secrets, endpoint);
-	}
-	return err ? err : take_ca_file(secrets, "SSL_CERT_FILE", endpoint);
-}
-
 int endpoint_load(struct endpoint *endpoint, const char *path)
 {
 	struct endpoint new = *endpoint;
@@ -494,8 +462,26 @@ int endpoint_load(struct endpoint *endpoint, const char *path)
 	new.user = new.password = new.ca_file = NULL;
 	memset(new.headers, 0, sizeof(new.headers));
 	new.header_count = 0;
-	if (!err)
-		err = take_secrets(&secrets, &new);
+	if (!err) {
+		const struct protocol *protocol;
+
+		protocol = new.protocol;
+		err = 0;
+		if (protocol == &protocol_otlp) {
+			err = take_pairs(&secrets, "OTEL_EXPORTER_OTLP_HEADERS",
+					 &new);
+			if (!err)
+				err = take_ca_file(
+					&secrets,
+					"OTEL_EXPORTER_OTLP_CERTIFICATE", &new);
+		} else if (protocol == &protocol_parca) {
+			err = take_header(&secrets, "PARCA_BEARER_TOKEN",
+					  "Authorization", "Bearer ", &new);
+		} else {
+			err = take_pyroscope(&secrets, &new);
+		}
+		err = err ? err : take_ca_file(&secrets, "SSL_CERT_FILE", &new);
+	}
 	if (secrets.file)
 		explicit_bzero(secrets.file, secrets.count);
 	free(secrets.file);
@@ -536,14 +522,6 @@ static bool has_basic(const struct told *told, const struct endpoint *endpoint)
 	return has;
 }
 
-/* As has_secret(), for the value of header "NAME: VALUE", and for its last
- * word: "Bearer TOKEN" may be repeated as TOKEN. */
-static bool has_header(const struct told *told, const char *header)
-{
-	return has_secret(told, strchr(header, ':') + 2) ||
-	       has_secret(told, strrchr(header, ' ') + 1);
-}
-
 bool endpoint_secret_in(const struct endpoint *endpoint, const void *text,
 			size_t count)
 {
@@ -553,7 +531,10 @@ bool endpoint_secret_in(const struct endpoint *endpoint, const void *text,
 		     has_basic(&told, endpoint);
 
 	for (size_t i = 0; i < endpoint->header_count && !found; i++)
-		found = has_header(&told, endpoint->headers[i]);
+		found = has_secret(&told,
+				   strchr(endpoint->headers[i], ':') + 2) ||
+			has_secret(&told,
+				   strrchr(endpoint->headers[i], ' ') + 1);
 	return found;
 }
 

@@ -94,11 +94,6 @@ static bool is_same_labels(const void *a, const void *b)
 
 static const struct pool_key label_key = { hash_labels, is_same_labels };
 
-static bool is_pid(const struct pprof_label *label)
-{
-	return !strcmp(label->key, "pid") || !strcmp(label->key, "tid");
-}
-
 /* The labels of @sample that stay: copied behind those of earlier samples. */
 static struct label_set keep_labels(struct tree *tree,
 				    const struct pprof_sample *sample)
@@ -106,7 +101,8 @@ static struct label_set keep_labels(struct tree *tree,
 	struct label_set set = { tree->kept + tree->kept_count, 0 };
 
 	for (uint32_t i = 0; i < sample->label_count; i++)
-		if (tree->with_pid || !is_pid(&sample->labels[i]))
+		if (tree->with_pid || !(!strcmp(sample->labels[i].key, "pid") ||
+					!strcmp(sample->labels[i].key, "tid")))
 			tree->kept[tree->kept_count + set.count++] =
 				sample->labels[i];
 	return set;
@@ -130,28 +126,6 @@ static int add_node(struct tree *tree, uint64_t frame, uint64_t *at)
 	return 0;
 }
 
-/* Finds the node of @sample, from its outermost frame inwards. */
-static int add_stack(struct tree *tree, const struct pprof_sample *sample,
-		     uint64_t *at)
-{
-	const uint32_t cut = (uint32_t)tree->from->location_count;
-	uint32_t outer = sample->depth, inner = 0;
-	int err = 0;
-
-	if (sample->depth > FIT_DEPTH_MAX) {
-		outer = FIT_DEPTH_MAX / 2;
-		inner = FIT_DEPTH_MAX - 1 - outer;
-		tree->counts->cut++;
-	}
-	for (uint32_t i = 0; i < outer && !err; i++)
-		err = add_node(tree, sample->stack[sample->depth - 1 - i], at);
-	if (inner && !err)
-		err = add_node(tree, cut, at);
-	for (uint32_t i = inner; i && !err; i--)
-		err = add_node(tree, sample->stack[i - 1], at);
-	return err;
-}
-
 static int add_labels(struct tree *tree, const struct pprof_sample *sample,
 		      uint64_t *at)
 {
@@ -167,22 +141,6 @@ static int add_labels(struct tree *tree, const struct pprof_sample *sample,
 	if (added)
 		tree->kept_count += set.count;
 	return add_node(tree, LABELS | number, at);
-}
-
-static void set_shares(struct tree *tree)
-{
-	const struct pprof *from = tree->from;
-
-	for (size_t type = 0; type < from->type_count; type++) {
-		double sum = 0;
-
-		for (size_t i = 0; i < from->sample_count; i++) {
-			double value = (double)from->samples[i].value[type];
-
-			sum += value < 0 ? -value : value;
-		}
-		tree->share[type] = sum > 0 ? 1 / sum : 0;
-	}
 }
 
 static void add_values(struct tree *tree, uint64_t at, const int64_t *values)
@@ -213,10 +171,30 @@ static int grow_tree(struct tree *tree)
 	int err = ends ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < from->sample_count && !err; i++) {
+		const struct pprof_sample *sample = &from->samples[i];
+		uint32_t cut, outer, inner;
+
 		ends[i] = ROOT;
-		err = add_stack(tree, &from->samples[i], &ends[i]);
+		cut = (uint32_t)tree->from->location_count;
+		outer = sample->depth;
+		inner = 0;
+		err = 0;
+		if (sample->depth > FIT_DEPTH_MAX) {
+			outer = FIT_DEPTH_MAX / 2;
+			inner = FIT_DEPTH_MAX - 1 - outer;
+			tree->counts->cut++;
+		}
+		for (uint32_t k = 0; k < outer && !err; k++)
+			err = add_node(
+				tree,
+				from->samples[i].stack[sample->depth - 1 - k],
+				&ends[i]);
+		if (inner && !err)
+			err = add_node(tree, cut, &ends[i]);
+		for (uint32_t k = inner; k && !err; k--)
+			err = add_node(tree, sample->stack[k - 1], &ends[i]);
 		if (!err)
-			err = add_labels(tree, &from->samples[i], &ends[i]);
+			err = add_labels(tree, sample, &ends[i]);
 	}
 	tree->values = err ? NULL
 			   : calloc(((size_t)tree->nodes.count + 1) *
@@ -263,22 +241,6 @@ static uint32_t pop_leaf(struct tree *tree)
 	return least;
 }
 
-static void merge_leaf(struct tree *tree, uint32_t leaf)
-{
-	struct node *node = node_at(tree, leaf), *parent;
-
-	add_values(tree, node->parent, values_of(tree, leaf));
-	/* fit_make() frees it: NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
-	node->is_gone = true;
-	tree->stacks--;
-	tree->counts->merged++;
-	if (node->parent == ROOT)
-		return;
-	parent = node_at(tree, (uint32_t)node->parent);
-	if (!--parent->children)
-		push_leaf(tree, (uint32_t)node->parent);
-}
-
 static int merge_leaves(struct tree *tree, uint32_t stacks)
 {
 	if (tree->stacks <= stacks)
@@ -289,8 +251,22 @@ static int merge_leaves(struct tree *tree, uint32_t stacks)
 	for (uint32_t i = 0; i < tree->nodes.count; i++)
 		if (!node_at(tree, i)->children)
 			push_leaf(tree, i);
-	while (tree->stacks > stacks && tree->heap_count)
-		merge_leaf(tree, pop_leaf(tree));
+	while (tree->stacks > stacks && tree->heap_count) {
+		uint32_t leaf = pop_leaf(tree);
+		struct node *node = node_at(tree, leaf), *parent;
+
+		add_values(tree, node->parent, values_of(tree, leaf));
+		/* fit_make() frees it:
+		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
+		node->is_gone = true;
+		tree->stacks--;
+		tree->counts->merged++;
+		if (node->parent == ROOT)
+			continue;
+		parent = node_at(tree, (uint32_t)node->parent);
+		if (!--parent->children)
+			push_leaf(tree, (uint32_t)node->parent);
+	}
 	return 0;
 }
 
@@ -439,6 +415,7 @@ static int fit_tree(struct tree *tree, uint32_t stacks, struct fitted *out)
 {
 	size_t labels = 1;
 	int err;
+	const struct pprof *from;
 
 	for (size_t i = 0; i < tree->from->sample_count; i++)
 		labels += tree->from->samples[i].label_count;
@@ -446,7 +423,17 @@ static int fit_tree(struct tree *tree, uint32_t stacks, struct fitted *out)
 	out->parts[6] = tree->kept;
 	if (!tree->kept)
 		return -ENOMEM;
-	set_shares(tree);
+	from = tree->from;
+	for (size_t type = 0; type < from->type_count; type++) {
+		double sum = 0;
+
+		for (size_t i = 0; i < from->sample_count; i++) {
+			double value = (double)from->samples[i].value[type];
+
+			sum += value < 0 ? -value : value;
+		}
+		tree->share[type] = sum > 0 ? 1 / sum : 0;
+	}
 	err = grow_tree(tree);
 	if (!err)
 		err = merge_leaves(tree, stacks);

@@ -182,18 +182,6 @@ static uint32_t add_mapping(struct otlp *otlp, const struct pprof *from,
 	return intern(otlp, &otlp->mappings, &item);
 }
 
-static uint32_t add_function(struct otlp *otlp,
-			     const struct pprof_function *one)
-{
-	const struct function_item item = {
-		.name = otlp_add_text(otlp, one->name),
-		.file = otlp_add_text(otlp, one->file),
-		.start_line = one->start_line,
-	};
-
-	return intern(otlp, &otlp->functions, &item);
-}
-
 uint32_t otlp_add_location(struct otlp *otlp, const struct pprof *from,
 			   uint32_t index)
 {
@@ -207,8 +195,15 @@ uint32_t otlp_add_location(struct otlp *otlp, const struct pprof *from,
 	item.lines.count = count;
 	to = add_numbers(otlp, count);
 	for (uint32_t i = 0; to && i < one->line_count; i++) {
-		to[2 * i] = add_function(
-			otlp, &from->functions[one->lines[i].function]);
+		const struct pprof_function *line =
+			&from->functions[one->lines[i].function];
+		const struct function_item function = {
+			.name = otlp_add_text(otlp, line->name),
+			.file = otlp_add_text(otlp, line->file),
+			.start_line = line->start_line,
+		};
+
+		to[2 * i] = intern(otlp, &otlp->functions, &function);
 		to[2 * i + 1] = one->lines[i].line;
 	}
 	return to ? intern_row(otlp, &otlp->locations, &item, count) : 0;
@@ -352,28 +347,6 @@ static void put_functions(const struct otlp *otlp, struct bytes *out)
 	}
 }
 
-/* Packs a location with @lines, which has room for its lines. */
-static void put_location(const struct location_item *item,
-			 const uint32_t *numbers, Otlp__Line *lines,
-			 Otlp__Line **line_list, struct bytes *out)
-{
-	Otlp__Location location = OTLP__LOCATION__INIT;
-
-	SET(&location, mapping_index, (int32_t)item->mapping);
-	SET(&location, address, item->address);
-	for (uint32_t i = 0; i < item->lines.count / 2; i++) {
-		const uint32_t *pair = numbers + item->lines.first + 2 * i;
-
-		otlp__line__init(&lines[i]);
-		SET(&lines[i], function_index, (int32_t)pair[0]);
-		SET(&lines[i], line, pair[1]);
-		line_list[i] = &lines[i];
-	}
-	location.lines = line_list;
-	location.n_lines = item->lines.count / 2;
-	put_element(out, TAG_LOCATION, &location.base);
-}
-
 static int put_locations(const struct otlp *otlp, struct bytes *out)
 {
 	const struct location_item *items = otlp->locations.items;
@@ -388,37 +361,33 @@ static int put_locations(const struct otlp *otlp, struct bytes *out)
 	NEW(line_list, most);
 	if (lines && line_list) {
 		put_element(out, TAG_LOCATION, &none.base);
-		for (uint32_t i = 1; i < otlp->locations.count; i++)
-			put_location(&items[i], otlp->numbers, lines, line_list,
-				     out);
+		for (uint32_t i = 1; i < otlp->locations.count; i++) {
+			Otlp__Location location = OTLP__LOCATION__INIT;
+
+			SET(&location, mapping_index,
+			    (int32_t)items[i].mapping);
+			SET(&location, address, items[i].address);
+			for (uint32_t k = 0; k < items[i].lines.count / 2;
+			     k++) {
+				const uint32_t *pair = otlp->numbers +
+						       items[i].lines.first +
+						       2 * k;
+
+				otlp__line__init(&lines[k]);
+				SET(&lines[k], function_index,
+				    (int32_t)pair[0]);
+				SET(&lines[k], line, pair[1]);
+				line_list[k] = &lines[k];
+			}
+			location.lines = line_list;
+			location.n_lines = items[i].lines.count / 2;
+			put_element(out, TAG_LOCATION, &location.base);
+		}
 		err = 0;
 	}
 	free(lines);
 	free(line_list);
 	return err;
-}
-
-static void put_links(const struct otlp *otlp, struct bytes *out)
-{
-	struct otlp_link *item = otlp->links.items;
-
-	for (uint32_t i = 0; i < otlp->links.count; i++, item++) {
-		Otlp__Link link = OTLP__LINK__INIT;
-
-		link.has_trace_id = link.has_span_id = i > 0;
-		link.trace_id.data = item->trace_id;
-		link.trace_id.len = sizeof(item->trace_id);
-		link.span_id.data = item->span_id;
-		link.span_id.len = sizeof(item->span_id);
-		put_element(out, TAG_LINK, &link.base);
-	}
-}
-
-static void put_texts(const struct otlp *otlp, struct bytes *out)
-{
-	for (uint32_t i = 0; i < otlp->texts.count; i++)
-		bytes_part(out, TAG_STRING, otlp->texts.list[i],
-			   strlen(otlp->texts.list[i]));
 }
 
 static void put_attributes(const struct otlp *otlp, struct bytes *out)
@@ -442,31 +411,41 @@ static void put_attributes(const struct otlp *otlp, struct bytes *out)
 	}
 }
 
-static void put_stacks(const struct otlp *otlp, struct bytes *out)
-{
-	const struct row *row = otlp->stacks.items;
-
-	for (uint32_t i = 0; i < otlp->stacks.count; i++, row++) {
-		Otlp__Stack stack = OTLP__STACK__INIT;
-
-		stack.location_indices = (int32_t *)otlp->numbers + row->first;
-		stack.n_location_indices = row->count;
-		put_element(out, TAG_STACK, &stack.base);
-	}
-}
-
 int otlp_put_dictionary(const struct otlp *otlp, struct bytes *body)
 {
 	struct bytes dictionary = { 0 };
 	int err = put_locations(otlp, &dictionary);
 
 	if (!err) {
+		struct otlp_link *item;
+		const struct row *row;
+
 		put_mappings(otlp, &dictionary);
 		put_functions(otlp, &dictionary);
-		put_links(otlp, &dictionary);
-		put_texts(otlp, &dictionary);
+		item = otlp->links.items;
+		for (uint32_t i = 0; i < otlp->links.count; i++, item++) {
+			Otlp__Link link = OTLP__LINK__INIT;
+
+			link.has_trace_id = link.has_span_id = i > 0;
+			link.trace_id.data = item->trace_id;
+			link.trace_id.len = sizeof(item->trace_id);
+			link.span_id.data = item->span_id;
+			link.span_id.len = sizeof(item->span_id);
+			put_element(&dictionary, TAG_LINK, &link.base);
+		}
+		for (uint32_t i = 0; i < otlp->texts.count; i++)
+			bytes_part(&dictionary, TAG_STRING, otlp->texts.list[i],
+				   strlen(otlp->texts.list[i]));
 		put_attributes(otlp, &dictionary);
-		put_stacks(otlp, &dictionary);
+		row = otlp->stacks.items;
+		for (uint32_t i = 0; i < otlp->stacks.count; i++, row++) {
+			Otlp__Stack stack = OTLP__STACK__INIT;
+
+			stack.location_indices =
+				(int32_t *)otlp->numbers + row->first;
+			stack.n_location_indices = row->count;
+			put_element(&dictionary, TAG_STACK, &stack.base);
+		}
 		bytes_part(body, TAG_DICTIONARY, dictionary.at,
 			   dictionary.count);
 		err = dictionary.failed || body->failed ? -ENOMEM : 0;

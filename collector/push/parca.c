@@ -16,40 +16,6 @@
 #include "collector/push/gzip.h"
 #include "collector/push/pprof_pack.h"
 
-static json_t *labels_json(const struct labels *labels)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < labels->count; i++) {
-		json_t *pair = json_object();
-
-		json_object_set_new(pair, "name",
-				    json_text(labels->list[i].name));
-		json_object_set_new(pair, "value",
-				    json_text(labels->list[i].value));
-		json_array_append_new(list, pair);
-	}
-	return list;
-}
-
-/* Returns the JSON of a series. Without memory jansson inserts NULL silently,
- * so the caller uses json_text_watch(). */
-static char *series_text(const struct labels *labels, const char *profile)
-{
-	json_t *series = json_object(), *set = json_object();
-	json_t *samples = json_array(), *sample = json_object();
-	char *text;
-
-	json_object_set_new(set, "labels", labels_json(labels));
-	json_object_set_new(series, "labels", set);
-	json_object_set_new(sample, "rawProfile", json_string(profile));
-	json_array_append_new(samples, sample);
-	json_object_set_new(series, "samples", samples);
-	text = json_dumps(series, JSON_COMPACT);
-	json_decref(series);
-	return text;
-}
-
 static int put_series(struct bytes *body, const struct labels *labels,
 		      const struct push_file *profile)
 {
@@ -57,8 +23,28 @@ static int put_series(struct bytes *body, const struct labels *labels,
 	char *base64 = base64_text(profile->at, profile->count), *text = NULL;
 
 	json_text_watch();
-	if (base64)
-		text = series_text(labels, base64);
+	if (base64) {
+		json_t *series = json_object(), *set = json_object();
+		json_t *samples = json_array(), *sample = json_object();
+		json_t *list = json_array();
+
+		for (size_t i = 0; i < labels->count; i++) {
+			json_t *pair = json_object();
+
+			json_object_set_new(pair, "name",
+					    json_text(labels->list[i].name));
+			json_object_set_new(pair, "value",
+					    json_text(labels->list[i].value));
+			json_array_append_new(list, pair);
+		}
+		json_object_set_new(set, "labels", list);
+		json_object_set_new(series, "labels", set);
+		json_object_set_new(sample, "rawProfile", json_string(base64));
+		json_array_append_new(samples, sample);
+		json_object_set_new(series, "samples", samples);
+		text = json_dumps(series, JSON_COMPACT);
+		json_decref(series);
+	}
 	if (text && !json_text_lacked()) {
 		bytes_put(body, body->count ? "," : begin,
 			  body->count ? 1 : sizeof(begin) - 1);

@@ -73,43 +73,12 @@ static bool has_id(const struct id_set *set, uint64_t id)
 	return id / 64 < set->room && set->words[id / 64] >> id % 64 & 1;
 }
 
-static void add_id(struct check *check, struct id_set *set, uint64_t id)
-{
-	require(check, id && id < IDS_MAX && !has_id(set, id));
-	if (!check->failed &&
-	    grow_array_zeroed(set->words, set->room, (size_t)(id / 64 + 1)))
-		check->failed = true;
-	if (!check->failed)
-		set->words[id / 64] |= UINT64_C(1) << id % 64;
-}
-
 static void use_text(struct check *check, uint64_t number)
 {
 	check->text_max = MAX(check->text_max, number);
 }
 
 /* --- the parts of a profile ---------------------------------------------- */
-
-/* Returns true for the names of labels that push leaves out, wherever a profile
- * uses these names. */
-static bool is_pid(const char *text, size_t count)
-{
-	return count == 3 &&
-	       (!memcmp(text, "pid", 3) || !memcmp(text, "tid", 3));
-}
-
-static void read_string(struct check *check, const struct wire_field *field)
-{
-	const char *text = (const char *)field->bytes;
-	const size_t count = (size_t)field->value;
-
-	require(check, (check->strings || !count) && !is_pid(text, count));
-	require(check, count <= TEXT_BYTES_MAX && !memchr(text, 0, count) &&
-			       utf8_valid_bytes(text, count) == count);
-	if (check->strings < NAMES_MAX)
-		check->names[check->strings] = *field;
-	check->strings++;
-}
 
 static void read_type_field(struct check *check, const struct wire_field *field,
 			    void *context)
@@ -217,7 +186,12 @@ static void read_item(struct check *check, const struct wire_field *field,
 	uint64_t id = 0;
 
 	read_message(check, wire_of(field), read, &id);
-	add_id(check, set, id);
+	require(check, id && id < IDS_MAX && !has_id(set, id));
+	if (!check->failed &&
+	    grow_array_zeroed(set->words, set->room, (size_t)(id / 64 + 1)))
+		check->failed = true;
+	if (!check->failed)
+		set->words[id / 64] |= UINT64_C(1) << id % 64;
 }
 
 /* --- samples ------------------------------------------------------------- */
@@ -236,36 +210,28 @@ static void read_label(struct check *check, const struct wire_field *field,
 		require(check, field->tag == TAG_NUMBER(3));
 }
 
-static void read_stack(struct check *check, struct wire wire,
-		       struct sample *sample)
-{
-	uint64_t id;
-
-	while (!check->failed && wire_varint(&wire, &id)) {
-		require(check, has_id(&check->locations, id));
-		sample->depth++;
-	}
-	require(check, wire.at == wire.end);
-}
-
-static void read_values(struct check *check, struct wire wire,
-			struct sample *sample)
-{
-	uint64_t value;
-
-	while (wire_varint(&wire, &value))
-		sample->values++;
-	require(check, wire.at == wire.end);
-}
-
 static void read_sample_field(struct check *check,
 			      const struct wire_field *field, void *context)
 {
-	if (field->tag == TAG_BYTES(1))
-		read_stack(check, wire_of(field), context);
-	else if (field->tag == TAG_BYTES(2))
-		read_values(check, wire_of(field), context);
-	else if (field->tag == TAG_BYTES(3))
+	struct sample *sample = context;
+
+	if (field->tag == TAG_BYTES(1)) {
+		struct wire wire = wire_of(field);
+		uint64_t id;
+
+		while (!check->failed && wire_varint(&wire, &id)) {
+			require(check, has_id(&check->locations, id));
+			sample->depth++;
+		}
+		require(check, wire.at == wire.end);
+	} else if (field->tag == TAG_BYTES(2)) {
+		struct wire values = wire_of(field);
+		uint64_t value;
+
+		while (wire_varint(&values, &value))
+			sample->values++;
+		require(check, values.at == values.end);
+	} else if (field->tag == TAG_BYTES(3))
 		read_message(check, wire_of(field), read_label, NULL);
 	else
 		check->failed = true;
@@ -283,15 +249,6 @@ static void read_sample(struct check *check, const struct wire_field *field)
 
 /* --- the profile --------------------------------------------------------- */
 
-static void read_comments(struct check *check, struct wire wire)
-{
-	uint64_t number;
-
-	while (wire_varint(&wire, &number))
-		use_text(check, number);
-	require(check, wire.at == wire.end);
-}
-
 static void read_other(struct check *check, const struct wire_field *field)
 {
 	switch (field->tag) {
@@ -305,9 +262,24 @@ static void read_other(struct check *check, const struct wire_field *field)
 	case TAG_BYTES(5):
 		read_item(check, field, read_function, &check->functions);
 		return;
-	case TAG_BYTES(6):
-		read_string(check, field);
+	case TAG_BYTES(6): {
+		const char *text = (const char *)field->bytes;
+		const size_t count = (size_t)field->value;
+
+		/* Returns true for the names of labels that push leaves out,
+		 * wherever a profile uses these names. */
+		require(check,
+			(check->strings || !count) &&
+				!(count == 3 && (!memcmp(text, "pid", 3) ||
+						 !memcmp(text, "tid", 3))));
+		require(check, count <= TEXT_BYTES_MAX &&
+				       !memchr(text, 0, count) &&
+				       utf8_valid_bytes(text, count) == count);
+		if (check->strings < NAMES_MAX)
+			check->names[check->strings] = *field;
+		check->strings++;
 		return;
+	}
 	case TAG_NUMBER(9):
 		check->has_time = (int64_t)field->value > 0;
 		return;
@@ -322,9 +294,15 @@ static void read_other(struct check *check, const struct wire_field *field)
 		return;
 	case TAG_NUMBER(12):
 		return;
-	case TAG_BYTES(13):
-		read_comments(check, wire_of(field));
+	case TAG_BYTES(13): {
+		struct wire wire = wire_of(field);
+		uint64_t number;
+
+		while (wire_varint(&wire, &number))
+			use_text(check, number);
+		require(check, wire.at == wire.end);
 		return;
+	}
 	case TAG_NUMBER(14):
 		use_text(check, field->value);
 		return;
@@ -360,17 +338,6 @@ static bool is_name(const struct check *check, uint64_t number,
 	       !memcmp(text->bytes, name, (size_t)text->value);
 }
 
-/* Looks at the names of types: Pyroscope refuses a '-'. */
-static void check_types(struct check *check)
-{
-	for (size_t i = 0; i < check->name_count && !check->failed; i++) {
-		const struct wire_field *text =
-			&check->names[check->names_used[i]];
-
-		require(check, !memchr(text->bytes, '-', (size_t)text->value));
-	}
-}
-
 /* Whether the period type is @period. */
 static bool has_period(const struct check *check,
 		       const struct pprof_type *period)
@@ -395,7 +362,13 @@ bool pprof_fits(const uint8_t *bytes, size_t count,
 	require(&check, check.types && check.types <= PPROF_VALUES_MAX &&
 				check.has_time && check.has_duration &&
 				check.text_max < check.strings);
-	check_types(&check);
+	/* Looks at the names of types: Pyroscope refuses a '-'. */
+	for (size_t i = 0; i < check.name_count && !check.failed; i++) {
+		const struct wire_field *text =
+			&check.names[check.names_used[i]];
+
+		require(&check, !memchr(text->bytes, '-', (size_t)text->value));
+	}
 	require(&check, has_period(&check, period));
 	free(check.mappings.words);
 	free(check.functions.words);

@@ -205,9 +205,18 @@ static uint64_t pack_location(struct pack *pack, uint32_t index)
 	return pack->location_ids[index] = location->id;
 }
 
-static void pack_labels(struct pack *pack, const struct pprof_sample *one,
-			pb_sample *sample)
+static void pack_sample(struct pack *pack, const struct pprof_sample *one)
 {
+	pb_sample *sample = &pack->samples[pack->out.n_sample];
+
+	perftools__profiles__sample__init(sample);
+	pack->out.sample[pack->out.n_sample++] = sample;
+	sample->location_id = pack->ids;
+	sample->n_location_id = one->depth;
+	for (uint32_t i = 0; i < one->depth; i++)
+		*pack->ids++ = pack_location(pack, one->stack[i]);
+	sample->value = (int64_t *)(uintptr_t)one->value;
+	sample->n_value = pack->from->type_count;
 	sample->label = pack->label_pointers;
 	sample->n_label = one->label_count;
 	for (uint32_t i = 0; i < one->label_count; i++) {
@@ -223,58 +232,6 @@ static void pack_labels(struct pack *pack, const struct pprof_sample *one,
 	}
 }
 
-static void pack_sample(struct pack *pack, const struct pprof_sample *one)
-{
-	pb_sample *sample = &pack->samples[pack->out.n_sample];
-
-	perftools__profiles__sample__init(sample);
-	pack->out.sample[pack->out.n_sample++] = sample;
-	sample->location_id = pack->ids;
-	sample->n_location_id = one->depth;
-	for (uint32_t i = 0; i < one->depth; i++)
-		*pack->ids++ = pack_location(pack, one->stack[i]);
-	sample->value = (int64_t *)(uintptr_t)one->value;
-	sample->n_value = pack->from->type_count;
-	pack_labels(pack, one, sample);
-}
-
-static void pack_head(struct pack *pack)
-{
-	const struct pprof *from = pack->from;
-	pb_profile *out = &pack->out;
-
-	for (size_t i = 0; i < from->type_count; i++) {
-		pack_type(pack, &from->type[i], &pack->types[i]);
-		pack->type_pointers[i] = &pack->types[i];
-	}
-	out->sample_type = pack->type_pointers;
-	out->n_sample_type = from->type_count;
-	if (*from->period_type.type) {
-		out->period_type = &pack->types[PPROF_VALUES_MAX];
-		pack_type(pack, &from->period_type, out->period_type);
-	}
-	SET(out, period, (int64_t)MIN(from->period, (uint64_t)INT64_MAX));
-	SET(out, time_nanos, (int64_t)from->time_ns);
-	SET(out, duration_nanos, (int64_t)from->duration_ns);
-	for (size_t i = 0; i < from->comment_count; i++)
-		out->comment[out->n_comment++] =
-			pack_text(pack, from->comments[i]);
-}
-
-/* The arrays of parts are walked along, and freed from where they began. */
-static void pack_samples(struct pack *pack)
-{
-	const struct pack begin = *pack;
-
-	for (size_t i = 0; i < pack->from->sample_count; i++)
-		pack_sample(pack, &pack->from->samples[i]);
-	pack->labels = begin.labels;
-	pack->label_pointers = begin.label_pointers;
-	pack->lines = begin.lines;
-	pack->line_pointers = begin.line_pointers;
-	pack->ids = begin.ids;
-}
-
 int pprof_pack(const struct pprof *view, struct bytes *out)
 {
 	struct pack pack = { .from = view };
@@ -285,8 +242,35 @@ int pprof_pack(const struct pprof *view, struct bytes *out)
 	texts_init(&pack.texts);
 	perftools__profiles__profile__init(&pack.out);
 	if (make_room(&pack)) {
-		pack_head(&pack);
-		pack_samples(&pack);
+		struct pack begin;
+		const struct pprof *from = pack.from;
+		pb_profile *head = &pack.out;
+
+		for (size_t i = 0; i < from->type_count; i++) {
+			pack_type(&pack, &from->type[i], &pack.types[i]);
+			pack.type_pointers[i] = &pack.types[i];
+		}
+		head->sample_type = pack.type_pointers;
+		head->n_sample_type = from->type_count;
+		if (*from->period_type.type) {
+			head->period_type = &pack.types[PPROF_VALUES_MAX];
+			pack_type(&pack, &from->period_type, head->period_type);
+		}
+		SET(head, period,
+		    (int64_t)MIN(from->period, (uint64_t)INT64_MAX));
+		SET(head, time_nanos, (int64_t)from->time_ns);
+		SET(head, duration_nanos, (int64_t)from->duration_ns);
+		for (size_t i = 0; i < from->comment_count; i++)
+			head->comment[head->n_comment++] =
+				pack_text(&pack, from->comments[i]);
+		begin = pack;
+		for (size_t i = 0; i < pack.from->sample_count; i++)
+			pack_sample(&pack, &pack.from->samples[i]);
+		pack.labels = begin.labels;
+		pack.label_pointers = begin.label_pointers;
+		pack.lines = begin.lines;
+		pack.line_pointers = begin.line_pointers;
+		pack.ids = begin.ids;
 		pack.out.string_table = pack.texts.list;
 		pack.out.n_string_table = pack.texts.count;
 		err = pack.texts.err;

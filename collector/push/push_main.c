@@ -203,24 +203,6 @@ static int take_arguments(struct run_options *options, int argc, char **argv)
 	return err;
 }
 
-/* Ctrl-C is for the recorded program. When that has ended, so does standard
- * input, and Ctrl-C ends what perfrec-push does from then on. SIGTERM ends
- * perfrec-push at once. Returns a descriptor that can be read after SIGINT, or
- * -1. */
-static int set_signals(void)
-{
-	sigset_t set;
-
-	signal(SIGHUP, SIG_IGN);
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGINT, SIG_DFL);
-	sigemptyset(&set);
-	sigaddset(&set, SIGINT);
-	sigprocmask(SIG_SETMASK, &set, NULL);
-	return signalfd(-1, &set, SFD_CLOEXEC);
-}
-
 int main(int argc, char **argv)
 {
 	struct run_options options = {
@@ -229,9 +211,17 @@ int main(int argc, char **argv)
 		.timeout_ns = TIMEOUT_NS,
 	};
 	int status = 2;
+	sigset_t set;
 
 	log_init("perfrec-push", LOG_INFO);
-	options.stop_fd = set_signals();
+	signal(SIGHUP, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGTERM, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_SETMASK, &set, NULL);
+	options.stop_fd = signalfd(-1, &set, SFD_CLOEXEC);
 	if (curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK) {
 		log_err("libcurl does not start");
 		return 1;

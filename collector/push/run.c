@@ -149,29 +149,6 @@ static const struct schedule_ops schedule_ops = {
 
 /* --- a request ----------------------------------------------------------- */
 
-static void say_dropped_labels(struct run *run, const struct server *server)
-{
-	if (!server->message.labels_dropped)
-		return;
-	run->counts.dropped_labels += server->message.labels_dropped;
-	SAY(run, PUSH_FITTED,
-	    "%s takes %d labels: the last attributes of a resource are left "
-	    "out",
-	    server->endpoint->given, LABELS_MAX);
-}
-
-/* Resets the part, unless the request continues window @name. The schedule may
- * have dropped the window before in the middle, because it was too old or the
- * spool was full. */
-static void reset_parts(struct server *server, const char *name)
-{
-	if (!strcmp(server->window, name))
-		return;
-	snprintf(server->window, sizeof(server->window), "%s", name);
-	server->part = 0;
-	server->part_refused = false;
-}
-
 /* Adds window @name to the message of @server. 0; -ENODATA: all its parts were
  * sent; -ENOMEM; or another -errno: it is damaged. */
 static int add_window(struct run *run, struct server *server, const char *name)
@@ -186,7 +163,12 @@ static int add_window(struct run *run, struct server *server, const char *name)
 	if (err)
 		return err;
 	if (protocol->one_by_one) {
-		reset_parts(server, name);
+		if (strcmp(server->window, name)) {
+			snprintf(server->window, sizeof(server->window), "%s",
+				 name);
+			server->part = 0;
+			server->part_refused = false;
+		}
 		while (server->part < WINDOW_KINDS &&
 		       !window_has(&window, server->part))
 			server->part++;
@@ -209,13 +191,6 @@ static int add_window(struct run *run, struct server *server, const char *name)
 	return err;
 }
 
-/* Whether a window that @err was read with stays as it is, however often it is
- * read. Other errors come from this process or this machine. */
-static bool is_damage(int err)
-{
-	return err == -EBADMSG || err == -EFBIG || err == -ENOENT;
-}
-
 /* Adds the windows that the schedule has picked. -ENOMEM, or 0: without
  * windows, none was good. -ENODATA: there is no more part. -EAGAIN: one cannot
  * be read now, and the log says so. */
@@ -235,7 +210,10 @@ static int fill_message(struct run *run, uint32_t lane)
 			server->windows++;
 			continue;
 		}
-		if (!is_damage(err)) {
+		/* Whether a window that @err was read with stays as it is,
+		 * however often it is read. Other errors come from this process
+		 * or this machine. */
+		if (!(err == -EBADMSG || err == -EFBIG || err == -ENOENT)) {
 			SAY(run, PUSH_SPOOL,
 			    "cannot read window '%s' of '%s', and will try "
 			    "again: %s",
@@ -272,20 +250,6 @@ static int make_message(struct run *run, uint32_t lane)
 	return err;
 }
 
-/* All profiles of a window were sent (one_by_one). */
-static void end_parts(struct run *run, uint32_t lane)
-{
-	struct server *server = &run->servers[lane];
-
-	if (server->part_refused) {
-		schedule_refused(&run->schedule, lane);
-	} else {
-		run->counts.servers[lane].windows++;
-		schedule_accepted(&run->schedule, lane);
-	}
-	server->window[0] = '\0';
-}
-
 static int start_request(struct run *run, uint32_t lane)
 {
 	struct server *server = &run->servers[lane];
@@ -300,7 +264,13 @@ static int start_request(struct run *run, uint32_t lane)
 
 	server->silence_said = false;
 	if (err == -ENODATA) {
-		end_parts(run, lane);
+		if (server->part_refused) {
+			schedule_refused(&run->schedule, lane);
+		} else {
+			run->counts.servers[lane].windows++;
+			schedule_accepted(&run->schedule, lane);
+		}
+		server->window[0] = '\0';
 		return 0;
 	}
 	/* They are damaged, or another lane found so and dropped them. */
@@ -347,25 +317,6 @@ static void read_said(const struct endpoint *endpoint,
 	out[count] = 0;
 }
 
-/* Counts the rejected profiles of an accepted message. */
-static void take_partial(struct run *run, uint32_t lane,
-			 const struct sender_answer *answer,
-			 const struct answer_partial *partial)
-{
-	const struct endpoint *endpoint = run->servers[lane].endpoint;
-	const bool secret =
-		endpoint_secret_in(endpoint, answer->body, answer->count);
-
-	if (!partial->rejected && !*partial->text)
-		return;
-	counts_add(&run->counts, PUSH_PARTIAL);
-	run->counts.servers[lane].rejected += partial->rejected;
-	SAY(run, PUSH_PARTIAL,
-	    "%s took a part only: it rejected %" PRIu64 " profiles: %s",
-	    endpoint->given, partial->rejected,
-	    secret ? NOT_QUOTED : partial->text);
-}
-
 static void take_accepted(struct run *run, uint32_t lane)
 {
 	struct server *server = &run->servers[lane];
@@ -378,7 +329,13 @@ static void take_accepted(struct run *run, uint32_t lane)
 	counts->cut_stacks += server->message.fitted.cut;
 	counts->last_success_ns = run->now.unix_ns;
 	counts->changed = true;
-	say_dropped_labels(run, server);
+	if (server->message.labels_dropped) {
+		run->counts.dropped_labels += server->message.labels_dropped;
+		SAY(run, PUSH_FITTED,
+		    "%s takes %d labels: the last attributes of a resource are "
+		    "left out",
+		    server->endpoint->given, LABELS_MAX);
+	}
 	if (server->endpoint->protocol->one_by_one) {
 		server->part++;
 		start_lane(run, lane);
@@ -467,7 +424,18 @@ static void take_status(struct run *run, const struct sender_answer *answer)
 
 	if (answer->status >= 200 && answer->status < 300 &&
 	    answer_read(endpoint->protocol, answer, &partial)) {
-		take_partial(run, lane, answer, &partial);
+		const bool secret = endpoint_secret_in(endpoint, answer->body,
+						       answer->count);
+
+		if (partial.rejected || *partial.text) {
+			counts_add(&run->counts, PUSH_PARTIAL);
+			run->counts.servers[lane].rejected += partial.rejected;
+			SAY(run, PUSH_PARTIAL,
+			    "%s took a part only: it rejected %" PRIu64
+			    " profiles: %s",
+			    endpoint->given, partial.rejected,
+			    secret ? NOT_QUOTED : partial.text);
+		}
 		take_accepted(run, lane);
 		return;
 	}
@@ -541,48 +509,6 @@ static void take_answer(struct run *run, const struct sender_answer *answer)
 }
 
 /* --- the loop ------------------------------------------------------------ */
-
-static void scan_spool(struct run *run)
-{
-	int err = spool_scan(&run->spool, &run->schedule, &run->now);
-
-	run->has_windows = false;
-	run->counts.changed = true;
-	if (err)
-		SAY(run, PUSH_SPOOL, "cannot read '%s': %s",
-		    run->options->spool, strerror(-err));
-}
-
-static void end_input(struct run *run)
-{
-	run->scan_ns = 0;
-	run->end_ns = run->now.mono_ns + run->options->linger_ns;
-	run->say_ns = run->options->quiet ? 0 : run->now.mono_ns + SAY_NS;
-	schedule_end(&run->schedule, &run->now);
-}
-
-/* Each byte says that there is a window. */
-static void read_input(struct run *run)
-{
-	char bytes[4096];
-	ssize_t got = read(INPUT, bytes, sizeof(bytes));
-
-	if (got > 0) {
-		run->has_windows = true;
-		run->scan_ns = run->now.mono_ns + SCAN_WAIT_NS;
-	} else if (!got || (errno != EINTR && errno != EAGAIN)) {
-		run->has_windows = true;
-		end_input(run);
-	}
-}
-
-/* The next wait ends by the input, or, after the end of the input, by a signal. */
-static int wait_fd(const struct run *run)
-{
-	if (run->end_ns)
-		return run->options->stop_fd;
-	return run->has_windows ? -1 : INPUT;
-}
 
 static void write_counts(struct run *run, bool at_once)
 {
@@ -663,8 +589,16 @@ static void send_windows(struct run *run)
 	struct sender_answer answer;
 
 	while (!is_over(run)) {
-		if (run->has_windows && run->now.mono_ns >= run->scan_ns)
-			scan_spool(run);
+		if (run->has_windows && run->now.mono_ns >= run->scan_ns) {
+			int err = spool_scan(&run->spool, &run->schedule,
+					     &run->now);
+
+			run->has_windows = false;
+			run->counts.changed = true;
+			if (err)
+				SAY(run, PUSH_SPOOL, "cannot read '%s': %s",
+				    run->options->spool, strerror(-err));
+		}
 		schedule_expire(&run->schedule, &run->now);
 		for (uint32_t i = 0; i < run->schedule.lane_count; i++)
 			if (schedule_pick(&run->schedule, i, &run->now))
@@ -674,12 +608,36 @@ static void send_windows(struct run *run)
 			break;
 		if (run->end_ns)
 			say_rest(run);
-		if (sender_wait(run->sender, wait_fd(run), wait_ns(run))) {
+		if (sender_wait(run->sender,
+				run->end_ns	   ? run->options->stop_fd
+				: run->has_windows ? -1
+						   : INPUT,
+				wait_ns(run))) {
 			read_time(run);
 			if (run->end_ns)
 				run->end_ns = run->now.mono_ns;
-			else
-				read_input(run);
+			else {
+				char bytes[4096];
+				ssize_t got = read(INPUT, bytes, sizeof(bytes));
+
+				if (got > 0) {
+					run->has_windows = true;
+					run->scan_ns =
+						run->now.mono_ns + SCAN_WAIT_NS;
+				} else if (!got || (errno != EINTR &&
+						    errno != EAGAIN)) {
+					run->has_windows = true;
+					run->scan_ns = 0;
+					run->end_ns = run->now.mono_ns +
+						      run->options->linger_ns;
+					run->say_ns =
+						run->options->quiet
+							? 0
+							: run->now.mono_ns +
+								  SAY_NS;
+					schedule_end(&run->schedule, &run->now);
+				}
+			}
 		}
 		read_time(run);
 		say_silences(run, false);

@@ -58,14 +58,6 @@ int spool_remove(const struct spool *spool, const char *name, uint32_t marks)
 	return err;
 }
 
-/* Whether @name is that of a window which never got whole. */
-static bool is_left(const char *name)
-{
-	uint64_t start_ns, session;
-
-	return *name == '.' && schedule_parse(name + 1, &start_ns, &session);
-}
-
 /* Whether @name is a mark of a window that has gone. */
 static bool is_left_mark(const struct spool *spool, const char *name)
 {
@@ -85,9 +77,11 @@ void spool_remove_left(const struct spool *spool)
 {
 	DIR *folder = folder_read(spool->fd);
 	const struct dirent *entry;
+	uint64_t start_ns, session;
 
 	while (folder && (entry = readdir(folder)))
-		if (is_left(entry->d_name) ||
+		if ((*entry->d_name == '.' &&
+		     schedule_parse(entry->d_name + 1, &start_ns, &session)) ||
 		    is_left_mark(spool, entry->d_name))
 			unlinkat(spool->fd, entry->d_name, 0);
 	if (folder)
