@@ -204,40 +204,11 @@ static bool put_lane_event(struct async_lanes *lanes, struct bytes *to,
 	return true;
 }
 
-static uint32_t describe_name(struct async_lanes *lanes,
-			      const struct lane_edge *edge)
-{
-	const struct site *site = edge->site;
-	uint32_t iid = seq_names_site(&lanes->names, site, &lanes->interned);
-
-	if (edge->note && note_name(edge->note, &lanes->names, &lanes->fields,
-				    &lanes->interned))
-		iid |= ENCODE_NAMELESS;
-	else if (!iid)
-		bytes_text(&lanes->fields, TAG_TRACK_EVENT_NAME, site->name,
-			   strlen(site->name));
-	return iid;
-}
-
 static void describe_number(struct async_lanes *lanes, const char *key,
 			    uint64_t number)
 {
 	note_number(key, number, &lanes->names, &lanes->fields,
 		    &lanes->interned);
-}
-
-/* Appends the times of the slice's threads. */
-static void describe_sums(struct async_lanes *lanes,
-			  const struct async_sums *sums)
-{
-	describe_number(lanes, "perfrec.busy_ns", sums->busy_ns);
-	describe_number(lanes, "perfrec.idle_ns",
-			sums->total_ns - sums->active_ns);
-	if (sums->unknown_ns < sums->busy_ns)
-		describe_number(lanes, "perfrec.on_cpu_ns", sums->on_cpu_ns);
-	if (sums->unknown_ns && sums->unknown_ns < sums->busy_ns)
-		describe_number(lanes, "perfrec.unknown_sched_ns",
-				sums->unknown_ns);
 }
 
 /* Writes the data of @edge into lanes->fields, and writes new interned data.
@@ -252,16 +223,35 @@ static uint32_t describe_edge(struct async_lanes *lanes,
 	bytes_clear(&lanes->fields);
 	bytes_clear(&lanes->interned);
 	bytes_field(&lanes->fields, TAG_TRACK_EVENT_TRACK_UUID, track);
-	if (begins)
-		iid = describe_name(lanes, edge);
+	if (begins) {
+		const struct site *site = edge->site;
+
+		iid = seq_names_site(&lanes->names, site, &lanes->interned);
+		if (edge->note && note_name(edge->note, &lanes->names,
+					    &lanes->fields, &lanes->interned))
+			iid |= ENCODE_NAMELESS;
+		else if (!iid)
+			bytes_text(&lanes->fields, TAG_TRACK_EVENT_NAME,
+				   site->name, strlen(site->name));
+	}
 	if (edge->note)
 		note_encode(edge->note, edge->site, &lanes->names,
 			    &lanes->fields, &lanes->interned, &lanes->notes);
 	if (edge->thread && edge->thread[0])
 		note_text("perfrec.thread", edge->thread, &lanes->names,
 			  &lanes->fields, &lanes->interned);
-	if (edge->sums && edge->sums->entered)
-		describe_sums(lanes, edge->sums);
+	if (edge->sums && edge->sums->entered) {
+		describe_number(lanes, "perfrec.busy_ns", edge->sums->busy_ns);
+		describe_number(lanes, "perfrec.idle_ns",
+				edge->sums->total_ns - edge->sums->active_ns);
+		if (edge->sums->unknown_ns < edge->sums->busy_ns)
+			describe_number(lanes, "perfrec.on_cpu_ns",
+					edge->sums->on_cpu_ns);
+		if (edge->sums->unknown_ns &&
+		    edge->sums->unknown_ns < edge->sums->busy_ns)
+			describe_number(lanes, "perfrec.unknown_sched_ns",
+					edge->sums->unknown_ns);
+	}
 	put_lane_names(lanes);
 	return iid;
 }
@@ -422,12 +412,20 @@ void lanes_put_end(struct async_lanes *lanes, struct shared_track *track,
 
 /* --- counters ------------------------------------------------------------ */
 
-static void fire_counter(struct async_lanes *lanes, struct shared_track *track,
-			 const struct site *site, uint64_t ns)
+bool lanes_step(struct async_lanes *lanes, uint64_t uuid,
+		const struct site *site, uint64_t step, uint64_t ns)
 {
-	struct triggers *triggers = lanes->setup->triggers;
-	const struct trigger_place place = { .ns = ns, .pid = lanes->pid };
+	struct shared_track *track = lanes_track(lanes, uuid);
+	struct bytes *fields = &lanes->fields;
+	struct triggers *triggers;
+	struct trigger_place place;
 
+	if (!track)
+		return false;
+	start_sequence(lanes);
+	track->sum = site_counter_add(site, track->sum, step);
+	triggers = lanes->setup->triggers;
+	place = (struct trigger_place){ .ns = ns, .pid = lanes->pid };
 	if (!track->has_set)
 		track->set = triggers_of_counter(triggers, site->name);
 	track->has_set = true;
@@ -435,19 +433,6 @@ static void fire_counter(struct async_lanes *lanes, struct shared_track *track,
 		triggers_counter(triggers, track->set, track->uuid, &place,
 				 site->name,
 				 site_counter_value(site, track->sum));
-}
-
-bool lanes_step(struct async_lanes *lanes, uint64_t uuid,
-		const struct site *site, uint64_t step, uint64_t ns)
-{
-	struct shared_track *track = lanes_track(lanes, uuid);
-	struct bytes *fields = &lanes->fields;
-
-	if (!track)
-		return false;
-	start_sequence(lanes);
-	track->sum = site_counter_add(site, track->sum, step);
-	fire_counter(lanes, track, site, ns);
 	bytes_clear(fields);
 	bytes_field(fields, TAG_TRACK_EVENT_TRACK_UUID, uuid);
 	if (site->flags & SITE_DOUBLE)
@@ -473,19 +458,6 @@ void lanes_init(struct async_lanes *lanes, struct recording *recording,
 	seq_names_init(&lanes->names, lanes->setup->budget, &lanes->last_iid);
 }
 
-static void free_shared_track(struct async_lanes *lanes,
-			      struct shared_track *track)
-{
-	for (uint32_t i = 0; i < track->count; i++) {
-		release_kept(lanes, track->lane[i]);
-		lanes_give_memory(lanes, track->lane[i],
-				  sizeof(*track->lane[i]));
-	}
-	budget_give(lanes->setup->budget, track->room * sizeof(struct lane *));
-	free(track->lane);
-	lanes_give_memory(lanes, track, sizeof(*track));
-}
-
 void lanes_release(struct async_lanes *lanes)
 {
 	for (uint32_t i = 0; i < lanes->track_buckets; i++) {
@@ -493,7 +465,15 @@ void lanes_release(struct async_lanes *lanes)
 
 		while ((track = lanes->track[i])) {
 			lanes->track[i] = track->next;
-			free_shared_track(lanes, track);
+			for (uint32_t k = 0; k < track->count; k++) {
+				release_kept(lanes, track->lane[k]);
+				lanes_give_memory(lanes, track->lane[k],
+						  sizeof(*track->lane[k]));
+			}
+			budget_give(lanes->setup->budget,
+				    track->room * sizeof(struct lane *));
+			free(track->lane);
+			lanes_give_memory(lanes, track, sizeof(*track));
 		}
 	}
 	lanes_give_memory(lanes, lanes->track,

@@ -231,39 +231,6 @@ static void close_slice(struct async_slices *slices, struct open_slice **link,
 	slices->open_count--;
 }
 
-static void end_async_slice(struct async_slices *slices,
-			    const struct async_event *event)
-{
-	struct open_slice **link =
-		slices->open
-			? find_open_slice(slices, event->key, event->handle)
-			: NULL;
-
-	if (link && *link)
-		close_slice(slices, link, event);
-	else
-		slices->counts.orphan_ends++;
-}
-
-static void enter_slice(struct async_slices *slices, struct async_event *event)
-{
-	struct open_slice *slice = NULL;
-
-	if (slices->open)
-		slice = *find_open_slice(slices, event->key, event->handle);
-	stays_enter(&slices->lanes, slice, event, &slices->stays);
-}
-
-static void end_async_thread(struct async_slices *slices,
-			     struct async_event *event)
-{
-	/* The thread is the first member. */
-	struct async_feed *feed = (struct async_feed *)event->thread;
-
-	stays_gone(&slices->lanes, event, &slices->stays);
-	free(feed);
-}
-
 /* --- the order ----------------------------------------------------------- */
 
 static void consume_event(struct async_slices *slices,
@@ -274,24 +241,44 @@ static void consume_event(struct async_slices *slices,
 	case ASYNC_BEGIN:
 		begin_async_slice(slices, event);
 		break;
-	case ASYNC_END:
-		end_async_slice(slices, event);
+	case ASYNC_END: {
+		struct open_slice **link =
+			slices->open ? find_open_slice(slices, event->key,
+						       event->handle)
+				     : NULL;
+
+		if (link && *link)
+			close_slice(slices, link, event);
+		else
+			slices->counts.orphan_ends++;
 		break;
+	}
 	case ASYNC_STEP:
 		if (!lanes_step(&slices->lanes, event->track, event->site,
 				event->step,
 				event->at_ns ? event->at_ns : event->ns))
 			slices->counts.withheld++;
 		break;
-	case ASYNC_ENTER:
-		enter_slice(slices, event);
+	case ASYNC_ENTER: {
+		struct open_slice *slice = NULL;
+
+		if (slices->open)
+			slice = *find_open_slice(slices, event->key,
+						 event->handle);
+		stays_enter(&slices->lanes, slice, event, &slices->stays);
 		break;
+	}
 	case ASYNC_LEAVE:
 		stays_leave(&slices->lanes, event, &slices->stays);
 		break;
-	case ASYNC_GONE:
-		end_async_thread(slices, event);
-		return; /* the event was a part of the feed */
+	case ASYNC_GONE: {
+		/* The thread is the first member. */
+		struct async_feed *feed = (struct async_feed *)event->thread;
+
+		stays_gone(&slices->lanes, event, &slices->stays);
+		free(feed); /* with the event */
+		return;
+	}
 	}
 	budget_give(slices->budget, event_bytes(event));
 	note_free(event->note);
@@ -403,26 +390,22 @@ struct order *async_slices_order(struct async_slices *slices)
 	return slices->order;
 }
 
-/* Ends all open slices. A bucket has the slices of a lane innermost first. */
-static void end_all(struct async_slices *slices, uint64_t ns)
+void async_slices_finish(struct async_slices *slices, uint64_t end_ns)
 {
-	const struct async_event event = { .type = ASYNC_END,
-					   .ns = ns,
-					   .cpu.on_ns = ASYNC_CPU_UNKNOWN };
+	const struct site_sums *sites;
+	struct async_event event;
 
+	order_release_all(slices->order);
+	slices->last_ns = MAX(slices->last_ns, end_ns);
+	/* Ends all open slices. A bucket has the slices of a lane innermost
+	 * first. */
+	event = (struct async_event){ .type = ASYNC_END,
+				      .ns = slices->last_ns,
+				      .cpu.on_ns = ASYNC_CPU_UNKNOWN };
 	slices->counts.unended += slices->open_count;
 	for (uint32_t i = 0; i < slices->open_buckets; i++)
 		while (slices->open[i])
 			close_slice(slices, &slices->open[i], &event);
-}
-
-void async_slices_finish(struct async_slices *slices, uint64_t end_ns)
-{
-	const struct site_sums *sites;
-
-	order_release_all(slices->order);
-	slices->last_ns = MAX(slices->last_ns, end_ns);
-	end_all(slices, slices->last_ns);
 	lanes_flush(&slices->lanes);
 	sites = slices->sites.items;
 	for (uint32_t i = 0; i < slices->sites.count; i++) {

@@ -151,28 +151,28 @@ void call_watches_fire(struct call_watches *watches,
 	triggers_call(watches->triggers, call);
 }
 
-static void look_at_watch(struct call_watches *watches, struct watch *watch)
-{
-	uint64_t p99_ns;
-
-	if (!watch->histogram || histogram_total(watch->histogram) < P99_CALLS)
-		return;
-	/* The p99 of calls that take no time is 1 ns: 0 means unknown. */
-	p99_ns = MAX(histogram_quantile(watch->histogram, P99_PER_MILLE), 1);
-	if (p99_ns == watch->p99_ns)
-		return;
-	watch->p99_ns = p99_ns;
-	watch->slow_ns =
-		triggers_slow_ns(watches->triggers, watch->set, p99_ns);
-	watches->version++;
-}
-
 uint32_t call_watches_look(struct call_watches *watches, uint64_t ns)
 {
 	if (!watches->relative_count || ns < watches->due_ns)
 		return watches->version;
-	for (uint32_t i = 0; i < watches->relative_count; i++)
-		look_at_watch(watches, watch_at(watches, watches->relative[i]));
+	for (uint32_t i = 0; i < watches->relative_count; i++) {
+		struct watch *watch = watch_at(watches, watches->relative[i]);
+		uint64_t p99_ns;
+
+		if (!watch->histogram ||
+		    histogram_total(watch->histogram) < P99_CALLS)
+			continue;
+		/* The p99 of calls that take no time is 1 ns: 0 means
+		 * unknown. */
+		p99_ns = MAX(
+			histogram_quantile(watch->histogram, P99_PER_MILLE), 1);
+		if (p99_ns == watch->p99_ns)
+			continue;
+		watch->p99_ns = p99_ns;
+		watch->slow_ns =
+			triggers_slow_ns(watches->triggers, watch->set, p99_ns);
+		watches->version++;
+	}
 	watches->due_ns =
 		ns + MAX((uint64_t)LOOK_NS, PAUSE * watches->spent_ns);
 	watches->spent_ns = 0;

@@ -130,23 +130,19 @@ static void kick_all(struct drain *drain)
 		kick_workers(drain, true);
 }
 
-static bool is_nice(const struct drain *drain, struct arena *arena)
-{
-	const struct recording *recording = arena_setup(arena)->recording;
-
-	return drain->nice_workers && recording &&
-	       recording_setup(recording)->nice >= NICE_MOST;
-}
-
 int drain_add(struct drain *drain, struct arena *arena)
 {
 	uint64_t now = clock_boottime_ns();
 	int err;
+	const struct recording *recording;
 
 	for (uint32_t i = 0; i < drain->workers; i++)
 		/* relaxed: a figure for display */
 		atom_store_rlx(&arena_drain(arena)->looked_ns[i], now);
-	arena_drain(arena)->nice = is_nice(drain, arena);
+	recording = arena_setup(arena)->recording;
+	arena_drain(arena)->nice =
+		drain->nice_workers && recording &&
+		recording_setup(recording)->nice >= NICE_MOST;
 	lock_acquire(&drain->lock);
 	err = make_worker_room(drain, drain->arenas.count + 1);
 	if (!err) {

@@ -40,18 +40,6 @@ bool note_is_empty(const struct note *note)
 	       !note->has_correlation && !note->has_at && !note->has_request;
 }
 
-static void take_flows(struct note *note, const struct record *cells,
-		       size_t count, struct note_counts *counts)
-{
-	uint32_t told = record_ext_value(cells[0].word), i;
-
-	for (i = 0; i < told && i + 1 < count && i < NOTE_FLOWS_MAX; i++)
-		note->flow[i] = (struct note_flow){ cells[i + 1].word,
-						    cells[i + 1].clock & 1 };
-	note->flow_count = i;
-	counts->cut_flows += told - i;
-}
-
 void note_take(struct note *note, const struct record *cells, size_t count,
 	       struct note_counts *counts)
 {
@@ -82,7 +70,15 @@ void note_take(struct note *note, const struct record *cells, size_t count,
 		bytes_put(&note->name, cells + 1,
 			  MIN(bytes, (count - 1) * sizeof(*cells)));
 	} else if (ext == EXT_FLOWS) {
-		take_flows(note, cells, count, counts);
+		uint32_t told = record_ext_value(cells[0].word), i;
+
+		for (i = 0; i < told && i + 1 < count && i < NOTE_FLOWS_MAX;
+		     i++)
+			note->flow[i] =
+				(struct note_flow){ cells[i + 1].word,
+						    cells[i + 1].clock & 1 };
+		note->flow_count = i;
+		counts->cut_flows += told - i;
 	} else if (ext == EXT_CORRELATION) {
 		note->correlation = cells[1].word;
 	} else if (ext == EXT_REQUEST) {
@@ -183,22 +179,6 @@ static void put_annotation(const struct target *target, const struct key *key,
 	bytes_put(target->fields, value->at, value->count);
 }
 
-/* Adds the original length of a string that was cut. */
-static void put_length(const struct target *target, const struct key *key,
-		       uint64_t bytes)
-{
-	struct key length;
-	struct bytes value = { 0 };
-	int count = snprintf(length.buffer, sizeof(length.buffer), "%.*s bytes",
-			     (int)key->bytes, key->text);
-
-	length.text = length.buffer;
-	length.bytes = (size_t)count;
-	bytes_field(&value, TAG_DEBUG_ANNOTATION_UINT_VALUE, bytes);
-	put_annotation(target, &length, &value);
-	bytes_release(&value);
-}
-
 /* Returns the bytes of @text without an incomplete last character. */
 static size_t whole_characters(const char *text, size_t bytes)
 {
@@ -245,23 +225,6 @@ static bool put_arg_value(const struct arg *arg, size_t kept, struct bytes *out)
 	}
 }
 
-/* The argument traceparent says which request the annotation belongs to. */
-static void read_request_arg(const struct arg *arg, const struct key *key,
-			     struct trace_ids *request,
-			     struct note_counts *counts)
-{
-	static const char name[] = "traceparent";
-	struct trace_ids ids;
-
-	if (arg->head.type != NOTE_STRING || key->bytes != strlen(name) ||
-	    memcmp(key->text, name, strlen(name)))
-		return;
-	if (traceparent_parse(arg->text, arg->head.text_bytes, &ids))
-		*request = ids;
-	else
-		counts->odd_traceparents++;
-}
-
 static bool put_arg(const struct target *target, const struct arg *arg,
 		    const struct key *key)
 {
@@ -276,9 +239,20 @@ static bool put_arg(const struct target *target, const struct arg *arg,
 	good = put_arg_value(arg, kept, &value);
 	if (good)
 		put_annotation(target, key, &value);
-	if (good && cut)
-		put_length(target, key,
-			   MAX(arg->head.value, arg->head.text_bytes));
+	if (good && cut) {
+		struct key length;
+		struct bytes length_value = { 0 };
+		int count = snprintf(length.buffer, sizeof(length.buffer),
+				     "%.*s bytes", (int)key->bytes, key->text);
+
+		/* Adds the original length of a string that was cut. */
+		length.text = length.buffer;
+		length.bytes = (size_t)count;
+		bytes_field(&length_value, TAG_DEBUG_ANNOTATION_UINT_VALUE,
+			    MAX(arg->head.value, arg->head.text_bytes));
+		put_annotation(target, &length, &length_value);
+		bytes_release(&length_value);
+	}
 	bytes_release(&value);
 	return good;
 }
@@ -293,6 +267,9 @@ static void put_args(const struct note *note, const struct site *site,
 	struct key key;
 
 	for (i = 0; i < most && next_arg(&note->args, &at, &arg); i++) {
+		static const char name[] = "traceparent";
+		struct trace_ids ids;
+
 		key.text = arg.key;
 		key.bytes = MIN(arg.head.key_bytes, NOTE_KEY_MAX);
 		if (!key.bytes && site && i < site->keys) {
@@ -306,7 +283,15 @@ static void put_args(const struct note *note, const struct site *site,
 						 "arg %u", i + 1);
 		}
 		counts->cut_args += !put_arg(target, &arg, &key);
-		read_request_arg(&arg, &key, &request, counts);
+		/* The argument traceparent says which request the annotation
+		 * belongs to. */
+		if (arg.head.type != NOTE_STRING || key.bytes != strlen(name) ||
+		    memcmp(key.text, name, strlen(name)))
+			continue;
+		if (traceparent_parse(arg.text, arg.head.text_bytes, &ids))
+			request = ids;
+		else
+			counts->odd_traceparents++;
 	}
 	counts->cut_args += note->arg_count - i;
 	if (trace_ids_are_set(&request))

@@ -65,47 +65,6 @@
 /* The pause after a child lacked a descriptor or memory. */
 #define LACK_PAUSE_NS 50000000
 
-/* Copies the command line from the page of the shim; forked children share it.
- * Reading /proc/PID/cmdline could block on the program. */
-static void copy_arguments(struct process_entry *entry,
-			   const struct page_shm *page)
-{
-	/* relaxed: written before the hello; the program's word */
-	size_t count = MIN(atom_load_rlx(&page->argument_bytes),
-			   sizeof(page->arguments));
-
-	if (!count)
-		return;
-	entry->cmdline = malloc(count + 1);
-	if (!entry->cmdline)
-		return;
-	memcpy(entry->cmdline, page->arguments, count);
-	entry->cmdline[count] = '\0';
-	entry->cmdline_bytes = count + 1;
-}
-
-static void describe_new_process(struct process_setup *setup, pid_t pid)
-{
-	struct process_entry *entry = setup->entry;
-	char text[PROC_STATUS_BYTES];
-	pid_t inner;
-	size_t length =
-		proc_read(pid, "comm", entry->name, sizeof(entry->name));
-
-	if (length && entry->name[length - 1] == '\n')
-		entry->name[length - 1] = '\0';
-	copy_arguments(entry, setup->arena_setup->page);
-	setup->foreign = setup->inner_pid != pid;
-	if (proc_read(pid, "status", text, sizeof(text))) {
-		setup->foreign = proc_status_inner(text, &inner) > 1;
-		entry->parent = (pid_t)proc_status_number(text, "PPid:");
-	}
-	entry->pid = pid;
-	entry->rank = (int64_t)setup->arena_setup->rank - 1;
-	entry->start_ns = clock_boottime_ns();
-	entry->last_thread = &entry->threads;
-}
-
 static void end_process(struct process *process, enum process_end why)
 {
 	process_end(process, why);
@@ -128,6 +87,10 @@ static int make_setup(struct collector *collector, struct arena *arena,
 	const struct arena_setup *shared = arena_setup(arena);
 	const struct recording_setup *setup =
 		recording_setup(shared->recording);
+	struct process_entry *entry;
+	char text[PROC_STATUS_BYTES];
+	pid_t inner;
+	size_t length, count;
 
 	*out = (struct process_setup){
 		.collector = collector,
@@ -144,7 +107,33 @@ static int make_setup(struct collector *collector, struct arena *arena,
 		process_setup_release(out);
 		return -ENOMEM;
 	}
-	describe_new_process(out, pid);
+	entry = out->entry;
+	length = proc_read(pid, "comm", entry->name, sizeof(entry->name));
+	if (length && entry->name[length - 1] == '\n')
+		entry->name[length - 1] = '\0';
+	/* Forked children share the page of the shim. Reading
+	 * /proc/PID/cmdline could block on the program. */
+	/* relaxed: written before the hello; the program's word */
+	count = MIN(atom_load_rlx(&out->arena_setup->page->argument_bytes),
+		    sizeof(out->arena_setup->page->arguments));
+	if (count) {
+		entry->cmdline = malloc(count + 1);
+		if (entry->cmdline) {
+			memcpy(entry->cmdline,
+			       out->arena_setup->page->arguments, count);
+			entry->cmdline[count] = '\0';
+			entry->cmdline_bytes = count + 1;
+		}
+	}
+	out->foreign = out->inner_pid != pid;
+	if (proc_read(pid, "status", text, sizeof(text))) {
+		out->foreign = proc_status_inner(text, &inner) > 1;
+		entry->parent = (pid_t)proc_status_number(text, "PPid:");
+	}
+	entry->pid = pid;
+	entry->rank = (int64_t)out->arena_setup->rank - 1;
+	entry->start_ns = clock_boottime_ns();
+	entry->last_thread = &entry->threads;
 	return 0;
 }
 
@@ -289,9 +278,9 @@ static bool may_be_in_other_namespace(const struct kin *parent, pid_t inner_pid)
 	return a > 0 && b > 0 && (a != b || memcmp(own, children, (size_t)a));
 }
 
-/* Returns true if the recording ends while a process of @arena goes on. Once its
- * slots were read, a child that is not known by then counts as begun later. Under
- * the arena's lock. */
+/* Returns true if the recording ends while a process of @arena goes on. Once
+ * its slots were read, a child that is not known by then counts as begun later.
+ * Under the arena's lock. */
 static bool is_stopping(struct arena *arena)
 {
 	for (const struct process *process = arena_first_process(arena);
@@ -350,32 +339,24 @@ static int find_child(struct arena *arena, const struct kin *parent,
 	return found ? open_child(arena, found) : -ESRCH;
 }
 
-/* Notes in the recording, once, that children of @arena wait because of @err.
- */
-static void note_lack(struct arena *arena, int err)
-{
-	const struct process *process = arena_first_process(arena);
-	char text[256];
-
-	if (arena_drain(arena)->lack_told)
-		return;
-	arena_drain(arena)->lack_told = true;
-	snprintf(text, sizeof(text),
-		 "children of '%s' wait until they are recorded: %s",
-		 process ? process_setup(process)->entry->name : "?",
-		 err == -ENOMEM ? "out of memory"
-				: "too many files are open (raise the hard "
-				  "limit of perfrec: ulimit -Hn)");
-	recording_note(arena_setup(arena)->recording, text);
-}
-
 /* Postpones a child that @err delays. Returns true if the caller can ask again:
  * false when the workers look at its slot for the last time. */
 static bool postpone(struct arena *arena, int err)
 {
 	struct arena_drain *drain = arena_drain(arena);
+	const struct process *process = arena_first_process(arena);
+	char text[256];
 
-	note_lack(arena, err);
+	if (!drain->lack_told) {
+		drain->lack_told = true;
+		snprintf(text, sizeof(text),
+			 "children of '%s' wait until they are recorded: %s",
+			 process ? process_setup(process)->entry->name : "?",
+			 err == -ENOMEM ? "out of memory"
+					: "too many files are open (raise the "
+					  "hard limit of perfrec: ulimit -Hn)");
+		recording_note(arena_setup(arena)->recording, text);
+	}
 	drain->meet_after_ns = clock_boottime_ns() + LACK_PAUSE_NS;
 	return !drain->leaving;
 }
@@ -624,21 +605,6 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 
 /* --- the load map -------------------------------------------------------- */
 
-static void open_module_files(struct arena *arena, pid_t inner_pid)
-{
-	struct modules *modules = NULL;
-
-	arena_lock(arena);
-	for (struct process *process = arena_first_process(arena);
-	     process && !modules; process = process_next(process))
-		if (process_setup(process)->inner_pid == inner_pid)
-			modules = modules_get(process_setup(process)->modules);
-	arena_unlock(arena);
-	if (modules)
-		modules_follow(modules);
-	modules_put(&modules);
-}
-
 static void open_told_modules(struct job *job)
 {
 	struct arena_loads *loads =
@@ -652,8 +618,19 @@ static void open_told_modules(struct job *job)
 	arena_unlock(arena);
 	while (map_log_event(arena_setup(arena)->map_log, loads->opened,
 			     &event)) {
+		struct modules *modules = NULL;
+
 		loads->opened++;
-		open_module_files(arena, event.pid);
+		arena_lock(arena);
+		for (struct process *process = arena_first_process(arena);
+		     process && !modules; process = process_next(process))
+			if (process_setup(process)->inner_pid == event.pid)
+				modules = modules_get(
+					process_setup(process)->modules);
+		arena_unlock(arena);
+		if (modules)
+			modules_follow(modules);
+		modules_put(&modules);
 	}
 	arena_put(&arena);
 }

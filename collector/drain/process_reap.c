@@ -33,34 +33,6 @@
 
 #define FORK_GRACE_NS 300000000
 
-static void note_gave_up(const struct process_setup *process)
-{
-	static struct log_limit limit;
-
-	if (process->collector->recording)
-		recording_refuse(process->collector->recording, process->pid,
-				 "it could not wait for an answer any longer");
-	else
-		log_limited(&limit, LOG_WARN,
-			    "'%s' (pid %d) was not recorded: it could not wait "
-			    "for an answer any longer",
-			    process->entry->name, (int)process->pid);
-}
-
-/* Notes threads without a timer, with --cpu=HZ,signal. */
-static void note_unsampled(const struct process_setup *process)
-{
-	const struct collect_options *options = process->collector->options;
-
-	if (!options->cpu_hz || options->cpu_engine != CPU_SIGNAL)
-		return;
-	/* relaxed: a count, and the program's word */
-	if (atom_load_rlx(&process->arena_setup->page->unsampled_threads))
-		recording_note(process->arena_setup->recording,
-			       "not all threads have CPU samples: there was no "
-			       "timer for them, or the program uses SIGPROF");
-}
-
 void process_reap_finish(struct process *process)
 {
 	const struct process_setup *setup = process_setup(process);
@@ -69,17 +41,37 @@ void process_reap_finish(struct process *process)
 	struct process_heap *heap;
 	bool instrumented = modules_instrumented(setup->modules) ||
 			    setup->collector->options->patch;
+	const struct collect_options *options;
 
 	/* relaxed: a flag that is set once, and the program is gone */
-	if (atom_load_rlx(&setup->arena_setup->page->flags) & PAGE_GAVE_UP)
-		note_gave_up(setup);
+	if (atom_load_rlx(&setup->arena_setup->page->flags) & PAGE_GAVE_UP) {
+		static struct log_limit limit;
+
+		if (setup->collector->recording)
+			recording_refuse(
+				setup->collector->recording, setup->pid,
+				"it could not wait for an answer any longer");
+		else
+			log_limited(&limit, LOG_WARN,
+				    "'%s' (pid %d) was not recorded: it could "
+				    "not wait for an answer any longer",
+				    setup->entry->name, (int)setup->pid);
+	}
 	process_notes_finish(process);
 	process_durations_finish(process);
 	call_watches_finish(process);
 	heap = process_heap_end(process);
 	if (heap)
 		heap_files_finish(heap);
-	note_unsampled(setup);
+	options = setup->collector->options;
+	if (options->cpu_hz && options->cpu_engine == CPU_SIGNAL) {
+		/* relaxed: a count, and the program's word */
+		if (atom_load_rlx(&setup->arena_setup->page->unsampled_threads))
+			recording_note(setup->arena_setup->recording,
+				       "not all threads have CPU samples: "
+				       "there was no timer for them, or the "
+				       "program uses SIGPROF");
+	}
 	if (modules_late_files(setup->modules))
 		recording_note(recording,
 			       "functions of some files have no names: it took "
@@ -144,28 +136,25 @@ static bool is_arena_unused(struct collector *collector, struct arena *arena)
 	       !has_processes(arena);
 }
 
-static void free_reaped_process(struct process *process)
-{
-	struct process_parts *parts = process_parts(process);
-	struct samples *samples = process_setup(process)->samples;
-
-	states_process_end(process);
-	process_who_end(&parts->who);
-	process_heap_put(&parts->heap);
-	async_slices_free(&parts->slices);
-	if (samples)
-		samples_put(&samples);
-	process_free(process);
-}
-
 void process_reap(struct collector *collector, arena_left *left)
 {
 	struct arena *arena, *next;
 	struct process *process;
 
 	while ((process = process_take_done(collector))) {
+		struct process_parts *parts;
+		struct samples *samples;
+
 		process_unlist(process);
-		free_reaped_process(process);
+		parts = process_parts(process);
+		samples = process_setup(process)->samples;
+		states_process_end(process);
+		process_who_end(&parts->who);
+		process_heap_put(&parts->heap);
+		async_slices_free(&parts->slices);
+		if (samples)
+			samples_put(&samples);
+		process_free(process);
 	}
 	for (arena = collector->arenas; arena; arena = next) {
 		next = arena_next(arena);

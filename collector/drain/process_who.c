@@ -154,38 +154,27 @@ static void set_environment(const struct process_who *who, struct who *out)
 	recording_note(who->recording, note);
 }
 
-static void set_container(const struct process_who *who, struct who *out)
-{
-	char *text = malloc(MOUNTS_MAX);
-
-	if (text && proc_read(who->card.pid, "cgroup", text, MOUNTS_MAX) &&
-	    !process_words_container(text, false, out) &&
-	    proc_read(who->card.pid, "mountinfo", text, MOUNTS_MAX))
-		(void)process_words_container(text, true, out);
-	free(text);
-}
-
-/* Where the code of the executable lies, from its entry point. */
-static void set_code(const struct process_who *who, struct who *out)
-{
-	uint64_t auxv[64][2];
-	size_t bytes =
-		proc_read(who->card.pid, "auxv", (char *)auxv, sizeof(auxv));
-
-	for (size_t i = 0; i < bytes / sizeof(*auxv); i++)
-		if (auxv[i][0] == AT_ENTRY)
-			who_set_code(out, who->modules, auxv[i][1]);
-}
-
 /* Sets the attributes that the process reports. Returns false if another
  * process got its id meanwhile. */
 static bool set_process(const struct process_who *who, struct who *out)
 {
 	uint64_t began;
+	char *text;
+	uint64_t auxv[64][2];
+	size_t bytes;
 
 	set_program(who, true, out);
-	set_container(who, out);
-	set_code(who, out);
+	text = malloc(MOUNTS_MAX);
+	if (text && proc_read(who->card.pid, "cgroup", text, MOUNTS_MAX) &&
+	    !process_words_container(text, false, out) &&
+	    proc_read(who->card.pid, "mountinfo", text, MOUNTS_MAX))
+		(void)process_words_container(text, true, out);
+	free(text);
+	/* Where the code of the executable lies, from its entry point. */
+	bytes = proc_read(who->card.pid, "auxv", (char *)auxv, sizeof(auxv));
+	for (size_t i = 0; i < bytes / sizeof(*auxv); i++)
+		if (auxv[i][0] == AT_ENTRY)
+			who_set_code(out, who->modules, auxv[i][1]);
 	began = proc_began(who->card.pid);
 	return began == who->began || !began;
 }
@@ -218,8 +207,13 @@ static void report_who(struct process_who *who, const struct bytes *payload)
 	who_free(&out);
 }
 
-static void look_at_process(struct process_who *who)
+/* --- life ---------------------------------------------------------------- */
+
+static void run_look(struct job *job)
 {
+	struct process_who *who = (struct process_who *)job;
+	struct recording *recording = who->recording;
+	bool ended;
 	struct bytes payload = { 0 };
 	char note[256];
 	int err = process_context_read(who->card.pid, &who->context, &payload);
@@ -236,17 +230,6 @@ static void look_at_process(struct process_who *who)
 	if (payload.count || !who->known)
 		report_who(who, &payload);
 	bytes_release(&payload);
-}
-
-/* --- life ---------------------------------------------------------------- */
-
-static void run_look(struct job *job)
-{
-	struct process_who *who = (struct process_who *)job;
-	struct recording *recording = who->recording;
-	bool ended;
-
-	look_at_process(who);
 	recording_lock(recording);
 	who->busy = false;
 	ended = who->ended;

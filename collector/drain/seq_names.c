@@ -146,28 +146,6 @@ uint32_t seq_names_event(struct seq_names *names, const char *text,
 	return entry ? entry->iid : 0;
 }
 
-static void say_location(struct bytes *out, uint32_t iid,
-			 const struct site *site)
-{
-	size_t file = strlen(site->file), function = strlen(site->function);
-
-	bytes_field(
-		out, TAG_INTERNED_DATA_SOURCE_LOCATIONS,
-		bytes_field_size(TAG_SOURCE_LOCATION_IID, iid) +
-			bytes_field_size(TAG_SOURCE_LOCATION_FILE_NAME, file) +
-			file +
-			bytes_field_size(TAG_SOURCE_LOCATION_FUNCTION_NAME,
-					 function) +
-			function +
-			bytes_field_size(TAG_SOURCE_LOCATION_LINE_NUMBER,
-					 site->line));
-	bytes_field(out, TAG_SOURCE_LOCATION_IID, iid);
-	bytes_text(out, TAG_SOURCE_LOCATION_FILE_NAME, site->file, file);
-	bytes_text(out, TAG_SOURCE_LOCATION_FUNCTION_NAME, site->function,
-		   function);
-	bytes_field(out, TAG_SOURCE_LOCATION_LINE_NUMBER, site->line);
-}
-
 uint32_t seq_names_site(struct seq_names *names, const struct site *site,
 			struct bytes *interned)
 {
@@ -187,7 +165,31 @@ uint32_t seq_names_site(struct seq_names *names, const struct site *site,
 		say_name(interned, TAG_INTERNED_DATA_EVENT_CATEGORIES,
 			 *names->last_iid, site->category,
 			 strlen(site->category));
-	if (flags & ENCODE_LOCATION)
-		say_location(interned, *names->last_iid, site);
+	if (flags & ENCODE_LOCATION) {
+		uint32_t iid = *names->last_iid;
+		size_t file = strlen(site->file),
+		       function = strlen(site->function);
+
+		bytes_field(
+			interned, TAG_INTERNED_DATA_SOURCE_LOCATIONS,
+			bytes_field_size(TAG_SOURCE_LOCATION_IID, iid) +
+				bytes_field_size(TAG_SOURCE_LOCATION_FILE_NAME,
+						 file) +
+				file +
+				bytes_field_size(
+					TAG_SOURCE_LOCATION_FUNCTION_NAME,
+					function) +
+				function +
+				bytes_field_size(
+					TAG_SOURCE_LOCATION_LINE_NUMBER,
+					site->line));
+		bytes_field(interned, TAG_SOURCE_LOCATION_IID, iid);
+		bytes_text(interned, TAG_SOURCE_LOCATION_FILE_NAME, site->file,
+			   file);
+		bytes_text(interned, TAG_SOURCE_LOCATION_FUNCTION_NAME,
+			   site->function, function);
+		bytes_field(interned, TAG_SOURCE_LOCATION_LINE_NUMBER,
+			    site->line);
+	}
 	return entry->iid;
 }

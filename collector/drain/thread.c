@@ -209,35 +209,32 @@ static void tell_request(const struct thread *thread, uint64_t ns)
 				&thread->request);
 }
 
-/* Handles EXT_TRACE_ID and EXT_TRACEPARENT. */
-static int take_thread_request(struct thread *thread, struct replay *replay,
-			       const struct record *cells, size_t count)
-{
-	const struct trace_ids before = thread->request;
-	int err = thread_note(thread, replay, cells, count);
-
-	/* Some programs repeat it at each call, which must stay cheap. */
-	if (!err && memcmp(&before, &thread->request, sizeof(before)) != 0)
-		tell_request(thread, replay_ns(replay, cells[0].clock,
-					       thread->fibers.now_ns));
-	return err;
-}
-
 static int sink_extended(void *context, struct replay *replay,
 			 const struct record *cells, size_t count)
 {
+	struct thread *thread = context;
 	enum record_ext ext = record_ext(cells[0].word);
 
-	count_extended_record(context, replay, cells, count);
+	count_extended_record(thread, replay, cells, count);
 	if (ext == EXT_CPU_SAMPLE)
 		thread_cpu_own(replay, cells, count);
 	if (ext == EXT_CPU_SAMPLE || ext == EXT_ALLOC_SAMPLE)
-		return thread_sample(context, replay, cells, count);
-	if (ext == EXT_TRACE_ID || ext == EXT_TRACEPARENT)
-		return take_thread_request(context, replay, cells, count);
+		return thread_sample(thread, replay, cells, count);
+	if (ext == EXT_TRACE_ID || ext == EXT_TRACEPARENT) {
+		const struct trace_ids before = thread->request;
+		int err = thread_note(thread, replay, cells, count);
+
+		/* Some programs repeat it at each call, which must stay
+		 * cheap. */
+		if (!err &&
+		    memcmp(&before, &thread->request, sizeof(before)) != 0)
+			tell_request(thread, replay_ns(replay, cells[0].clock,
+						       thread->fibers.now_ns));
+		return err;
+	}
 	if (ext >= EXT_ARGS)
-		return thread_note(context, replay, cells, count);
-	return thread_heap_extended(context, replay, cells, count);
+		return thread_note(thread, replay, cells, count);
+	return thread_heap_extended(thread, replay, cells, count);
 }
 
 /* --- names --------------------------------------------------------------- */
@@ -280,21 +277,6 @@ static struct out_thread thread_descriptor(const struct thread *thread)
 	};
 }
 
-static void follow_thread_name(struct thread *thread)
-{
-	uint8_t packet[PACKET_BYTES];
-	struct out_thread out;
-
-	/* relaxed: read_thread_name() orders its loads */
-	if (atom_load_rlx(&thread->slot->name_changes) == thread->name_changes)
-		return;
-	read_thread_name(thread);
-	out = thread_descriptor(thread);
-	trace_file_append(
-		trace_of_thread(thread), thread->sequence, packet,
-		out_perfetto_thread_name(packet, sizeof(packet), &out));
-}
-
 /* --- life ---------------------------------------------------------------- */
 
 static uint32_t slot_index(const struct thread *thread)
@@ -324,33 +306,6 @@ uint64_t thread_claimed_ns(const struct collector *collector,
 		ns = clock_segment_ns(&segment, clock);
 	}
 	return MIN(MAX(ns, earliest), now);
-}
-
-static void identify_thread(struct thread *thread)
-{
-	/* relaxed: STATE orders it */
-	pid_t inner = atom_load_rlx(&thread->slot->tid);
-	pid_t tid = process_outer_thread(thread->process, inner);
-
-	thread->tid_known = tid > 0;
-	/* A thread that has ended keeps its own id. */
-	thread->entry.tid = tid > 0 ? tid : inner;
-	read_thread_name(thread);
-}
-
-static void write_first_packet(struct thread *thread)
-{
-	struct out_thread out = thread_descriptor(thread);
-	uint8_t packet[PACKET_BYTES];
-	uint64_t flow = 0;
-
-	trace_file_append(trace_of_thread(thread), thread->sequence, packet,
-			  out_perfetto_thread(packet, sizeof(packet), &out));
-	if (thread->entry.tid == thread->setup->pid)
-		flow = process_take_start_flow(thread->process);
-	if (flow)
-		replay_instant(thread->replay, thread->start_ns,
-			       "image started by exec", flow, true);
 }
 
 static int start_replay(struct thread *thread)
@@ -405,6 +360,10 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 {
 	struct thread *thread = calloc(1, sizeof(*thread));
 	const struct process_setup *setup = process_setup(process);
+	pid_t inner, tid;
+	struct out_thread described;
+	uint8_t packet[PACKET_BYTES];
+	uint64_t flow = 0;
 
 	if (!thread)
 		return -ENOMEM;
@@ -422,13 +381,27 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	if (setup->forked)
 		thread->start_ns =
 			MAX(thread->start_ns, setup->entry->start_ns);
-	identify_thread(thread);
+	/* relaxed: STATE orders it */
+	inner = atom_load_rlx(&thread->slot->tid);
+	tid = process_outer_thread(thread->process, inner);
+	thread->tid_known = tid > 0;
+	/* A thread that has ended keeps its own id. */
+	thread->entry.tid = tid > 0 ? tid : inner;
+	read_thread_name(thread);
 	if (start_replay(thread) < 0) {
 		thread_triggers_finish(thread);
 		free(thread);
 		return -ENOMEM;
 	}
-	write_first_packet(thread);
+	described = thread_descriptor(thread);
+	trace_file_append(
+		trace_of_thread(thread), thread->sequence, packet,
+		out_perfetto_thread(packet, sizeof(packet), &described));
+	if (thread->entry.tid == thread->setup->pid)
+		flow = process_take_start_flow(thread->process);
+	if (flow)
+		replay_instant(thread->replay, thread->start_ns,
+			       "image started by exec", flow, true);
 	arena_add_live_threads(setup->arena, 1);
 	*out = thread;
 	return 0;
@@ -447,19 +420,6 @@ static void tell_progress(struct thread *thread)
 		       dropped - thread->told_dropped);
 	thread->told_spans = counts.spans;
 	thread->told_dropped = dropped;
-}
-
-static void note_fork(struct thread *thread)
-{
-	struct recording *recording = recording_of_thread(thread);
-	pid_t parent = process_outer_pid(thread->setup->arena,
-					 (pid_t)thread->fibers.fork_parent);
-
-	recording_lock(recording);
-	if (parent > 0)
-		thread->setup->entry->parent = parent;
-	recording_unlock(recording);
-	thread->fibers.fork_parent = 0;
 }
 
 /* Returns the next piece size, at most @most, after @piece cells took @ns. */
@@ -541,6 +501,8 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 	int64_t unread =
 		resume ? (int64_t)ring_get_left(ring) : ring_get_look(ring);
 	int err = 0;
+	uint8_t packet[PACKET_BYTES];
+	struct out_thread out;
 
 	/* A filter or a trigger needs names of functions in the ring that are
 	 * not read yet. */
@@ -569,13 +531,31 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 	thread_notes_flush(thread);
 	thread_heap_flush(thread);
 	fibers_flush(&thread->fibers);
-	follow_thread_name(thread);
+	/* relaxed: read_thread_name() orders its loads */
+	if (atom_load_rlx(&thread->slot->name_changes) !=
+	    thread->name_changes) {
+		read_thread_name(thread);
+		out = thread_descriptor(thread);
+		trace_file_append(
+			trace_of_thread(thread), thread->sequence, packet,
+			out_perfetto_thread_name(packet, sizeof(packet), &out));
+	}
 	if (thread->fibers.forking) {
 		arena_note_fork(thread->setup->arena);
 		process_note_fork(thread->process);
 	}
-	if (thread->fibers.fork_parent)
-		note_fork(thread);
+	if (thread->fibers.fork_parent) {
+		struct recording *recording = recording_of_thread(thread);
+		pid_t parent =
+			process_outer_pid(thread->setup->arena,
+					  (pid_t)thread->fibers.fork_parent);
+
+		recording_lock(recording);
+		if (parent > 0)
+			thread->setup->entry->parent = parent;
+		recording_unlock(recording);
+		thread->fibers.fork_parent = 0;
+	}
 	tell_progress(thread);
 	thread_durations(thread);
 	return err ? err : unread;
@@ -589,38 +569,6 @@ static uint64_t sample_ns(const struct thread *thread)
 	uint32_t hz = thread->setup->collector->options->cpu_hz;
 
 	return hz ? 1000000000 / hz : 0;
-}
-
-static void add_thread_function(struct thread *thread,
-				const struct cct_function *function)
-{
-	struct function_total total = {
-		.calls = function->calls + function->unrecorded,
-		.measured_self_ns = function->self_ns,
-		.measured_total_ns = function->total_ns,
-		.own_self = function->own_self,
-		.own_total = function->own_total,
-		.cpu_samples = function->cpu_samples,
-		.cpu_ns = function->cpu_samples * sample_ns(thread),
-	};
-	struct symbol symbol;
-
-	if (function->kernel) {
-		total.kernel_self = function->kernel->self;
-		total.kernel_total = function->kernel->total;
-	}
-	if (!thread->entry.sched) {
-		total.kernel_self.unknown_ns = function->self_ns;
-		total.kernel_total.unknown_ns = function->total_ns;
-	}
-	modules_resolve(thread->setup->modules, function->address,
-			function->generation, &symbol);
-	total.name = symbol.name;
-	total.module = symbol.module;
-	if (function->histogram)
-		histograms_set_name(function->histogram, total.name,
-				    total.module);
-	recording_add_function(recording_of_thread(thread), &total);
 }
 
 static void add_open_stack(void *context, struct replay *replay)
@@ -640,7 +588,38 @@ static void add_open_stack(void *context, struct replay *replay)
 	for (const struct cct_function *function = tree->functions; function;
 	     function = function->next)
 		if (function->calls || function->unrecorded) {
-			add_thread_function(thread, function);
+			struct function_total total = {
+				.calls = function->calls + function->unrecorded,
+				.measured_self_ns = function->self_ns,
+				.measured_total_ns = function->total_ns,
+				.own_self = function->own_self,
+				.own_total = function->own_total,
+				.cpu_samples = function->cpu_samples,
+				.cpu_ns = function->cpu_samples *
+					  sample_ns(thread),
+			};
+			struct symbol symbol;
+
+			if (function->kernel) {
+				total.kernel_self = function->kernel->self;
+				total.kernel_total = function->kernel->total;
+			}
+			if (!thread->entry.sched) {
+				total.kernel_self.unknown_ns =
+					function->self_ns;
+				total.kernel_total.unknown_ns =
+					function->total_ns;
+			}
+			modules_resolve(thread->setup->modules,
+					function->address, function->generation,
+					&symbol);
+			total.name = symbol.name;
+			total.module = symbol.module;
+			if (function->histogram)
+				histograms_set_name(function->histogram,
+						    total.name, total.module);
+			recording_add_function(recording_of_thread(thread),
+					       &total);
 			counted += function->unrecorded;
 		}
 	totals = recording_lock(recording);
@@ -676,28 +655,22 @@ static void add_thread_costs(const struct thread *thread, uint64_t spans,
 	totals->note_texts += thread->note_texts;
 }
 
-static void add_thread_sched(const struct thread_entry *entry,
-			     struct sched_totals *sum)
-{
-	sum->threads += entry->sched;
-	sum->sums += entry->sums;
-	sum->on_cpu_ns += entry->on_cpu_ns;
-	sum->runnable_ns += entry->runnable_ns;
-	sum->blocked_ns += entry->blocked_ns;
-	sum->unknown_ns += entry->unknown_ns;
-	sum->spread_ns += entry->spread_ns;
-	sum->stolen_ns += entry->stolen_ns;
-	sum->waits += entry->waits;
-	sum->preemptions += entry->preemptions;
-	sum->migrations += entry->migrations;
-}
-
 static void add_thread_totals(struct thread *thread, struct totals *totals)
 {
 	const struct replay_counts counts = fibers_counts(&thread->fibers);
 
 	totals->threads++;
-	add_thread_sched(&thread->entry, &totals->sched);
+	totals->sched.threads += thread->entry.sched;
+	totals->sched.sums += thread->entry.sums;
+	totals->sched.on_cpu_ns += thread->entry.on_cpu_ns;
+	totals->sched.runnable_ns += thread->entry.runnable_ns;
+	totals->sched.blocked_ns += thread->entry.blocked_ns;
+	totals->sched.unknown_ns += thread->entry.unknown_ns;
+	totals->sched.spread_ns += thread->entry.spread_ns;
+	totals->sched.stolen_ns += thread->entry.stolen_ns;
+	totals->sched.waits += thread->entry.waits;
+	totals->sched.preemptions += thread->entry.preemptions;
+	totals->sched.migrations += thread->entry.migrations;
 	if (counts.spans || thread->entry.dropped_spans) {
 		totals->span_threads++;
 		totals->span_processes += !thread->setup->entry->has_spans;
@@ -757,22 +730,6 @@ static void sum_up_thread(struct job *job)
 	free(thread);
 }
 
-/* Reports losses and pauses without a record, because the thread ended before
- * it could write one. */
-static void tell_lost_rest(struct thread *thread)
-{
-	const struct replay_counts counts = fibers_counts(&thread->fibers);
-	struct replay *replay = fibers_current(&thread->fibers);
-	/* relaxed: the owner is gone; its counts are its word */
-	uint64_t dropped = atom_load_rlx(&thread->slot->dropped_spans);
-	uint64_t paused = atom_load_rlx(&thread->slot->paused_spans);
-
-	if (dropped > counts.lost_spans)
-		replay_loss(replay, dropped - counts.lost_spans);
-	if (paused > counts.paused_told)
-		replay_paused(replay, paused - counts.paused_told);
-}
-
 /* Returns when @thread ended, or 0 if unknown. @end: the kernel's counts at its
  * end, or NULL. @end_ns: end of its process; 0: unknown. */
 static uint64_t find_end(const struct thread *thread, uint64_t end_ns,
@@ -818,6 +775,9 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	struct replay_counts counts;
 	struct thread_end end;
 	bool known = thread_figures_end(old, &end);
+	struct replay_counts told;
+	struct replay *replay;
+	uint64_t dropped, paused;
 
 	*thread = NULL;
 	end_ns = finish_cpu(old, find_end(old, end_ns, known ? &end : NULL),
@@ -828,7 +788,15 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 		tell_request(old, end_ns ? end_ns : clock_boottime_ns());
 	}
 	thread_figures_finish(old, known ? &end : NULL);
-	tell_lost_rest(old);
+	told = fibers_counts(&old->fibers);
+	replay = fibers_current(&old->fibers);
+	/* relaxed: the owner is gone; its counts are its word */
+	dropped = atom_load_rlx(&old->slot->dropped_spans);
+	paused = atom_load_rlx(&old->slot->paused_spans);
+	if (dropped > told.lost_spans)
+		replay_loss(replay, dropped - told.lost_spans);
+	if (paused > told.paused_told)
+		replay_paused(replay, paused - told.paused_told);
 	thread_notes_finish(old);
 	thread_heap_finish(old);
 	fibers_finish(&old->fibers, end_ns);

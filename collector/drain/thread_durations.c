@@ -30,36 +30,32 @@ static void tell_durations(struct telling *telling)
 	telling->count = 0;
 }
 
-static void tell_function(struct telling *telling,
-			  struct cct_function *function)
-{
-	uint64_t calls = 0, ns = 0;
-
-	for (const struct cct_node *node = function->nodes; node;
-	     node = node->of_function) {
-		calls += node->calls;
-		ns += node->total_ns;
-	}
-	if (calls == function->told_calls)
-		return;
-	telling->list[telling->count++] = (struct states_durations){
-		.address = function->address,
-		.ended = calls - function->told_calls,
-		.ended_ns = ns - function->told_ns,
-	};
-	function->told_calls = calls;
-	function->told_ns = ns;
-	if (telling->count == BATCH)
-		tell_durations(telling);
-}
-
 static void tell_stack(void *context, struct replay *replay)
 {
+	struct telling *telling = context;
 	struct cct *tree = replay_tree(replay);
 
 	for (struct cct_function *function = tree->functions; function;
-	     function = function->next)
-		tell_function(context, function);
+	     function = function->next) {
+		uint64_t calls = 0, ns = 0;
+
+		for (const struct cct_node *node = function->nodes; node;
+		     node = node->of_function) {
+			calls += node->calls;
+			ns += node->total_ns;
+		}
+		if (calls == function->told_calls)
+			continue;
+		telling->list[telling->count++] = (struct states_durations){
+			.address = function->address,
+			.ended = calls - function->told_calls,
+			.ended_ns = ns - function->told_ns,
+		};
+		function->told_calls = calls;
+		function->told_ns = ns;
+		if (telling->count == BATCH)
+			tell_durations(telling);
+	}
 }
 
 void thread_durations(struct thread *thread)

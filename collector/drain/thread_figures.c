@@ -67,76 +67,60 @@ bool thread_figures_possible(const struct thread_end *end, uint64_t wall_ns)
 	       is_between(times->major_faults, base->major_faults, faults);
 }
 
-/* Reads the figures of the thread from /proc. Not after an exec: they would
- * include the new image. */
-static bool read_now(const struct thread *thread, struct task_times *times)
-{
-	const struct process_ending *ending = process_ending(thread->process);
-
-	return thread->tid_known &&
-	       (!ending || ending->why != PROCESS_EXECED) &&
-	       task_times_read(thread->setup->pid, thread->entry.tid, times) ==
-		       0;
-}
-
-/* Finds the figures at the start of the recording. A child's threads have none:
- * their ids are new. */
-static void find_base(const struct thread *thread, struct thread_end *end)
-{
-	const struct process_setup *setup = thread->setup;
-
-	end->base = (struct task_times){ 0 };
-	end->has_base =
-		setup->forked || task_bases_find(setup->arena_setup->bases,
-						 thread->entry.tid, &end->base);
-}
-
 bool thread_figures_end(const struct thread *thread, struct thread_end *out)
 {
 	struct recording *recording = thread->setup->arena_setup->recording;
 	uint64_t start_ns = recording_setup(recording)->start_ns;
 	uint64_t now_ns = clock_boottime_ns();
+	const struct process_ending *ending;
+	const struct process_setup *setup;
 
 	if (!thread->setup->collector->options->sched)
 		return false;
-	find_base(thread, out);
+	/* Finds the figures at the start of the recording. A child's threads
+	 * have none: their ids are new. */
+	setup = thread->setup;
+	out->base = (struct task_times){ 0 };
+	out->has_base =
+		setup->forked || task_bases_find(setup->arena_setup->bases,
+						 thread->entry.tid, &out->base);
 	if (read_told(thread->slot, &out->times, &out->ns) &&
 	    out->ns >= start_ns && out->ns <= now_ns &&
 	    thread_figures_possible(out, out->ns - start_ns))
 		return true;
 	out->ns = now_ns;
-	return read_now(thread, &out->times) &&
+	ending = process_ending(thread->process);
+	return (thread->tid_known &&
+		(!ending || ending->why != PROCESS_EXECED) &&
+		task_times_read(thread->setup->pid, thread->entry.tid,
+				&out->times) == 0) &&
 	       thread_figures_possible(out, now_ns - start_ns);
-}
-
-/* Adds the sums of the whole thread if the kernel reported no switches. The
- * rest of its time counts as blocked. */
-static void add_thread_sums(struct thread *thread, const struct thread_end *end)
-{
-	struct thread_entry *entry = &thread->entry;
-	bool was_there = end->base.on_cpu_ns;
-	uint64_t start_ns =
-		was_there ? thread->setup->entry->start_ns : thread->start_ns;
-	uint64_t wall_ns = end->ns - MIN(end->ns, start_ns);
-
-	if (entry->sched || !end->times.has_delay)
-		return;
-	entry->sums = true;
-	entry->on_cpu_ns = end->times.on_cpu_ns - end->base.on_cpu_ns;
-	entry->runnable_ns = end->times.delay_ns - end->base.delay_ns;
-	/* The thread may have begun before its first record. */
-	wall_ns = MAX(wall_ns, entry->on_cpu_ns + entry->runnable_ns);
-	entry->blocked_ns = wall_ns - entry->on_cpu_ns - entry->runnable_ns;
-	entry->sched_wall_ns = wall_ns;
 }
 
 void thread_figures_finish(struct thread *thread, const struct thread_end *end)
 {
 	struct thread_entry *entry = &thread->entry;
+	bool was_there;
+	uint64_t start_ns, wall_ns;
 
 	if (!end || !end->has_base)
 		return;
-	add_thread_sums(thread, end);
+	/* Adds the sums of the whole thread if the kernel reported no switches.
+	 * The rest of its time counts as blocked. */
+	was_there = end->base.on_cpu_ns;
+	start_ns =
+		was_there ? thread->setup->entry->start_ns : thread->start_ns;
+	wall_ns = end->ns - MIN(end->ns, start_ns);
+	if (!entry->sched && end->times.has_delay) {
+		entry->sums = true;
+		entry->on_cpu_ns = end->times.on_cpu_ns - end->base.on_cpu_ns;
+		entry->runnable_ns = end->times.delay_ns - end->base.delay_ns;
+		/* The thread may have begun before its first record. */
+		wall_ns = MAX(wall_ns, entry->on_cpu_ns + entry->runnable_ns);
+		entry->blocked_ns =
+			wall_ns - entry->on_cpu_ns - entry->runnable_ns;
+		entry->sched_wall_ns = wall_ns;
+	}
 	entry->figures = true;
 	entry->user_ns = end->times.user_ns - end->base.user_ns;
 	entry->system_ns = end->times.system_ns - end->base.system_ns;

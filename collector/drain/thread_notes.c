@@ -215,25 +215,6 @@ static struct trigger_place place_of_event(const struct event *event,
 				       .tid = thread->entry.tid };
 }
 
-/* An instant may fire triggers. */
-static void fire_instant(const struct event *event, uint64_t ns)
-{
-	struct triggers *triggers = triggers_of(event->notes);
-	const struct note *note = &event->notes->note;
-	const struct trigger_place place = place_of_event(event, ns);
-	char name[INSTANT_NAME_BYTES];
-
-	if (!triggers)
-		return;
-	if (note->has_name)
-		snprintf(name, sizeof(name), "%.*s", (int)note->name.count,
-			 (const char *)note->name.at);
-	else
-		snprintf(name, sizeof(name), "%s", event->site->name);
-	triggers_annotation(triggers, &place, name,
-			    event->site->flags & SITE_TRIGGER);
-}
-
 static void write_note_event(const struct event *event,
 			     enum trace_event_type type, bool nameless)
 {
@@ -242,8 +223,24 @@ static void write_note_event(const struct event *event,
 	uint64_t ns;
 
 	out.absolute = event_time(event, &ns);
-	if (type == TYPE_INSTANT)
-		fire_instant(event, ns);
+	if (type == TYPE_INSTANT) {
+		struct triggers *triggers = triggers_of(event->notes);
+		const struct note *note = &event->notes->note;
+		const struct trigger_place place = place_of_event(event, ns);
+		char name[INSTANT_NAME_BYTES];
+
+		if (triggers) {
+			if (note->has_name)
+				snprintf(name, sizeof(name), "%.*s",
+					 (int)note->name.count,
+					 (const char *)note->name.at);
+			else
+				snprintf(name, sizeof(name), "%s",
+					 event->site->name);
+			triggers_annotation(triggers, &place, name,
+					    event->site->flags & SITE_TRIGGER);
+		}
+	}
 	if (nameless) {
 		notes->note.has_name = false;
 		out.name_iid = 0;
@@ -294,27 +291,6 @@ static struct counter *note_counter_of(const struct event *event)
 
 /* --- asynchronous -------------------------------------------------------- */
 
-/* Returns the slices of the process, and makes them if necessary; NULL: no
- * memory. */
-static struct async_slices *slices_of(struct thread *thread)
-{
-	struct process_parts *parts = process_parts(thread->process);
-	struct arena *arena = thread->setup->arena;
-	struct async_slices *slices;
-
-	arena_lock(arena);
-	if (!parts->slices &&
-	    async_slices_new(thread->setup->arena_setup->recording,
-			     thread->setup->tracks, thread->setup->pid,
-			     &parts->slices) == 0)
-		/* Without memory for it, the end releases all events. */
-		(void)orders_add(thread->setup->arena_setup->orders,
-				 async_slices_order(parts->slices));
-	slices = parts->slices;
-	arena_unlock(arena);
-	return slices;
-}
-
 static struct async_cpu cpu_at(struct thread *thread, uint64_t ns)
 {
 	struct async_cpu cpu = { .on_ns = ASYNC_CPU_UNKNOWN };
@@ -330,8 +306,24 @@ static void feed_async(const struct event *event, struct async_event *async)
 	struct thread_notes *notes = event->notes;
 
 	if (!notes->async) {
-		struct async_slices *slices = slices_of(notes->thread);
+		struct process_parts *parts =
+			process_parts(notes->thread->process);
+		struct arena *arena = notes->thread->setup->arena;
+		struct async_slices *slices;
 
+		arena_lock(arena);
+		if (!parts->slices &&
+		    async_slices_new(
+			    notes->thread->setup->arena_setup->recording,
+			    notes->thread->setup->tracks,
+			    notes->thread->setup->pid, &parts->slices) == 0)
+			/* Without memory for it, the end releases all
+			 * events. */
+			(void)orders_add(
+				notes->thread->setup->arena_setup->orders,
+				async_slices_order(parts->slices));
+		slices = parts->slices;
+		arena_unlock(arena);
 		if (slices)
 			notes->async = async_slices_open(slices);
 	}
@@ -346,17 +338,6 @@ static void feed_async(const struct event *event, struct async_event *async)
 	async_slices_feed(notes->async, event->cells[0].clock, async);
 }
 
-static void fire_note_counter(const struct event *event,
-			      const struct counter *counter, uint64_t bits)
-{
-	const struct trigger_place place = place_of_event(event, event->ns);
-
-	if (counter->set)
-		triggers_counter(triggers_of(event->notes), counter->set,
-				 counter->track, &place, event->site->name,
-				 site_counter_value(event->site, bits));
-}
-
 static void take_counter_value(const struct event *event)
 {
 	struct thread_notes *notes = event->notes;
@@ -365,6 +346,7 @@ static void take_counter_value(const struct event *event)
 	struct async_event async = { .type = ASYNC_STEP, .step = bits };
 	struct counter *counter;
 	bool has_at;
+	struct trigger_place place;
 
 	if (site->kind != SITE_COUNTER || !(counter = note_counter_of(event))) {
 		notes->odd_events++;
@@ -388,7 +370,11 @@ static void take_counter_value(const struct event *event)
 	if (site->flags & SITE_INCREMENTAL)
 		bits = counter->sum =
 			site_counter_add(site, counter->sum, bits);
-	fire_note_counter(event, counter, bits);
+	place = place_of_event(event, event->ns);
+	if (counter->set)
+		triggers_counter(triggers_of(event->notes), counter->set,
+				 counter->track, &place, event->site->name,
+				 site_counter_value(event->site, bits));
 	if (site->flags & SITE_DOUBLE)
 		bytes_fixed64(&notes->fields,
 			      TAG_TRACK_EVENT_DOUBLE_COUNTER_VALUE, bits);
@@ -434,31 +420,6 @@ static void take_note_slice(const struct event *event, enum async_type type)
 		symbol_name_clean(async.name);
 	}
 	feed_async(event, &async);
-}
-
-static void take_instant_note(const struct event *event)
-{
-	uint64_t track = track_of_event(event, TRACK_SLICES);
-
-	if (track)
-		write_event_on(event, TYPE_INSTANT, track, false);
-}
-
-static void take_state_note(const struct event *event)
-{
-	uint64_t track = track_of_event(event, TRACK_STATES);
-
-	if (track)
-		write_event_on(event, TYPE_STATE, track,
-			       event->cells[1].clock & 1);
-}
-
-static void take_mark(const struct event *event)
-{
-	struct thread *thread = event->notes->thread;
-
-	write_event_on(event, TYPE_INSTANT, tracks_marks(thread->setup->tracks),
-		       false);
 }
 
 /* --- tracks -------------------------------------------------------------- */
@@ -533,20 +494,6 @@ static void settle_note(struct thread_notes *notes)
 	note_clear(&notes->note);
 }
 
-static void take_prefix(struct thread_notes *notes, struct replay *replay,
-			const struct record *cells, size_t count)
-{
-	if (!replay_note(replay) || notes->pending != replay)
-		settle_note(notes);
-	/* The program's own word has precedence. */
-	if (record_ext(cells[0].word) == EXT_REQUEST &&
-	    trace_ids_are_set(&notes->thread->request))
-		return;
-	note_take(&notes->note, cells, count, &notes->counts);
-	notes->pending = replay;
-	replay_set_note(replay, &notes->hook);
-}
-
 static void dispatch_event(const struct event *event, enum record_ext ext)
 {
 	switch (ext) {
@@ -568,14 +515,26 @@ static void dispatch_event(const struct event *event, enum record_ext ext)
 	case EXT_ASYNC_LEAVE:
 		take_note_slice(event, ASYNC_LEAVE);
 		break;
-	case EXT_ASYNC_INSTANT:
-		take_instant_note(event);
+	case EXT_ASYNC_INSTANT: {
+		uint64_t track = track_of_event(event, TRACK_SLICES);
+
+		if (track)
+			write_event_on(event, TYPE_INSTANT, track, false);
 		break;
-	case EXT_STATE:
-		take_state_note(event);
+	}
+	case EXT_STATE: {
+		uint64_t states = track_of_event(event, TRACK_STATES);
+
+		if (states)
+			write_event_on(event, TYPE_STATE, states,
+				       event->cells[1].clock & 1);
 		break;
+	}
 	default:
-		take_mark(event);
+		write_event_on(
+			event, TYPE_INSTANT,
+			tracks_marks(event->notes->thread->setup->tracks),
+			false);
 		break;
 	}
 }
@@ -631,34 +590,6 @@ static void write_trace_ids(struct thread_notes *notes, struct replay *replay,
 		notes->withheld++;
 }
 
-/* EXT_TRACE_ID, EXT_TRACEPARENT. */
-static void take_note_request(struct thread_notes *notes, struct replay *replay,
-			      const struct record *cells, size_t count)
-{
-	const char *data = (const char *)(cells + 1);
-	size_t bytes = record_ext_value(cells[0].word),
-	       room = (count - 1) * sizeof(*cells);
-	struct trace_ids ids = { 0 };
-
-	if (record_ext(cells[0].word) == EXT_TRACE_ID) {
-		if (room < sizeof(ids))
-			notes->odd_events++;
-		else
-			memcpy(&ids, data, sizeof(ids));
-	} else if (!traceparent_parse(data, MIN(bytes, room), &ids)) {
-		notes->counts.odd_traceparents++;
-	}
-	if (!trace_ids_are_set(&ids))
-		ids = (struct trace_ids){ 0 };
-	if (!memcmp(&ids, &notes->thread->request, sizeof(ids)))
-		return;
-	notes->thread->request = ids;
-	/* Also in a pause: the records after it belong to this request. */
-	write_trace_ids(notes, replay,
-			replay_ns(replay, cells[0].clock,
-				  notes->thread->fibers.now_ns));
-}
-
 int thread_note(struct thread *thread, struct replay *replay,
 		const struct record *cells, size_t count)
 {
@@ -668,7 +599,15 @@ int thread_note(struct thread *thread, struct replay *replay,
 	if (!notes)
 		return 0;
 	if (ext >= EXT_ARGS && ext <= EXT_REQUEST) {
-		take_prefix(notes, replay, cells, count);
+		if (!replay_note(replay) || notes->pending != replay)
+			settle_note(notes);
+		/* The program's own word has precedence. */
+		if (record_ext(cells[0].word) != EXT_REQUEST ||
+		    !trace_ids_are_set(&notes->thread->request)) {
+			note_take(&notes->note, cells, count, &notes->counts);
+			notes->pending = replay;
+			replay_set_note(replay, &notes->hook);
+		}
 		return 0;
 	}
 	if (ext < EXT_INSTANT || ext > EXT_TRACEPARENT) {
@@ -681,9 +620,32 @@ int thread_note(struct thread *thread, struct replay *replay,
 		settle_note(notes);
 	replay_set_note(replay, NULL);
 	notes->pending = NULL;
-	if (ext >= EXT_TRACE_ID)
-		take_note_request(notes, replay, cells, count);
-	else if (ext == EXT_TRACK)
+	if (ext >= EXT_TRACE_ID) {
+		const char *data = (const char *)(cells + 1);
+		size_t bytes = record_ext_value(cells[0].word),
+		       room = (count - 1) * sizeof(*cells);
+		struct trace_ids ids = { 0 };
+
+		if (record_ext(cells[0].word) == EXT_TRACE_ID) {
+			if (room < sizeof(ids))
+				notes->odd_events++;
+			else
+				memcpy(&ids, data, sizeof(ids));
+		} else if (!traceparent_parse(data, MIN(bytes, room), &ids)) {
+			notes->counts.odd_traceparents++;
+		}
+		if (!trace_ids_are_set(&ids))
+			ids = (struct trace_ids){ 0 };
+		if (memcmp(&ids, &notes->thread->request, sizeof(ids))) {
+			notes->thread->request = ids;
+			/* Also in a pause: the records after it belong to this
+			 * request. */
+			write_trace_ids(
+				notes, replay,
+				replay_ns(replay, cells[0].clock,
+					  notes->thread->fibers.now_ns));
+		}
+	} else if (ext == EXT_TRACK)
 		define_track(notes, cells, count);
 	else
 		take_note_event(notes, replay, cells, count);

@@ -99,19 +99,6 @@ static void set_bounds(void *context, struct replay *replay)
 	call_watches_set(context, replay_tree(replay));
 }
 
-static void follow_bounds(struct thread *thread, uint64_t ns)
-{
-	struct thread_triggers *own = thread->triggers;
-	uint64_t before = clock_boottime_ns();
-	uint32_t version = call_watches_look(own->watches, ns);
-
-	if (version != own->version) {
-		fibers_each(&thread->fibers, set_bounds, own->watches);
-		own->version = version;
-		call_watches_took(own->watches, clock_boottime_ns() - before);
-	}
-}
-
 /* --- calls that do not end ----------------------------------------------- */
 
 struct look {
@@ -147,32 +134,35 @@ static void look_at_call(void *context, const struct cct_node *node,
 	look->told[look->count++] = begin_ns;
 }
 
-static void look_at_open(struct thread *thread, uint64_t ns)
-{
-	struct thread_triggers *own = thread->triggers;
-	struct look look = { .thread = thread, .ns = ns };
-
-	replay_each_open(fibers_current(&thread->fibers), OPEN_MAX,
-			 look_at_call, &look);
-	memcpy(own->told, look.told, sizeof(own->told));
-	own->told_count = look.count;
-}
-
 void thread_triggers_visit(struct thread *thread, uint64_t ns, bool quiet)
 {
 	struct thread_triggers *own = thread->triggers;
 	uint64_t last_ns;
+	uint64_t before;
+	uint32_t version;
+	struct look look;
 
 	triggers_flush(triggers_of_thread(thread), ns);
 	if (!own)
 		return;
-	follow_bounds(thread, ns);
+	before = clock_boottime_ns();
+	version = call_watches_look(own->watches, ns);
+	if (version != own->version) {
+		fibers_each(&thread->fibers, set_bounds, own->watches);
+		own->version = version;
+		call_watches_took(own->watches, clock_boottime_ns() - before);
+	}
 	if (ns < own->look_ns)
 		return;
 	own->look_ns = ns + LOOK_NS;
 	last_ns = replay_last_ns(fibers_current(&thread->fibers));
-	look_at_open(thread,
-		     quiet ? MAX(last_ns, ns - CLOCK_SLACK_NS) : last_ns);
+	look = (struct look){ .thread = thread,
+			      .ns = (quiet ? MAX(last_ns, ns - CLOCK_SLACK_NS)
+					   : last_ns) };
+	replay_each_open(fibers_current(&thread->fibers), OPEN_MAX,
+			 look_at_call, &look);
+	memcpy(own->told, look.told, sizeof(own->told));
+	own->told_count = look.count;
 }
 
 void thread_triggers_finish(struct thread *thread)

@@ -120,39 +120,15 @@ static void put_wait_event(struct thread_waits *waits,
 	bytes_clear(&waits->interned);
 }
 
-static void put_wait_begin(struct thread_waits *waits, uint64_t uuid,
-			   const struct thread_wait *wait)
-{
-	size_t bytes = strlen(wait->object);
-	uint32_t iid = seq_names_event(&waits->names, wait->object, bytes,
-				       &waits->interned);
-
-	bytes_field(&waits->fields, TAG_TRACK_EVENT_TRACK_UUID, uuid);
-	if (!iid)
-		bytes_text(&waits->fields, TAG_TRACK_EVENT_NAME, wait->object,
-			   bytes);
-	put_wait_event(waits, TYPE_SLICE_BEGIN, wait->from_ns, iid);
-}
-
-static void put_wait_end(struct thread_waits *waits, uint64_t uuid,
-			 const struct thread_wait *wait)
-{
-	const struct wait_call_kind *call =
-		wait->call ? wait_call_kind((long)wait->call - 1) : NULL;
-
-	bytes_field(&waits->fields, TAG_TRACK_EVENT_TRACK_UUID, uuid);
-	if (call)
-		note_text("perfrec.call", call->name, &waits->names,
-			  &waits->fields, &waits->interned);
-	put_wait_event(waits, TYPE_SLICE_END, wait->to_ns, 0);
-}
-
 /* Writes @wait on @track. Its first wait also writes the description @as. */
 static void put_thread_wait(struct thread *thread, struct waits_track *track,
 			    const struct out_track *as,
 			    const struct thread_wait *wait)
 {
 	struct thread_waits *waits = thread->waits;
+	size_t bytes;
+	uint32_t iid;
+	const struct wait_call_kind *call;
 
 	if (!trace_file_admits(setup_of(thread)->trace))
 		return;
@@ -164,8 +140,20 @@ static void put_thread_wait(struct thread *thread, struct waits_track *track,
 				  out_track_track(packet, sizeof(packet), as));
 	}
 	track->described = true;
-	put_wait_begin(waits, as->uuid, wait);
-	put_wait_end(waits, as->uuid, wait);
+	bytes = strlen(wait->object);
+	iid = seq_names_event(&waits->names, wait->object, bytes,
+			      &waits->interned);
+	bytes_field(&waits->fields, TAG_TRACK_EVENT_TRACK_UUID, as->uuid);
+	if (!iid)
+		bytes_text(&waits->fields, TAG_TRACK_EVENT_NAME, wait->object,
+			   bytes);
+	put_wait_event(waits, TYPE_SLICE_BEGIN, wait->from_ns, iid);
+	call = wait->call ? wait_call_kind((long)wait->call - 1) : NULL;
+	bytes_field(&waits->fields, TAG_TRACK_EVENT_TRACK_UUID, as->uuid);
+	if (call)
+		note_text("perfrec.call", call->name, &waits->names,
+			  &waits->fields, &waits->interned);
+	put_wait_event(waits, TYPE_SLICE_END, wait->to_ns, 0);
 	if (waits->out.count >= FLUSH_BYTES)
 		thread_waits_flush(thread);
 }

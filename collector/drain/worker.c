@@ -117,21 +117,6 @@ struct workers {
 
 /* --- a slot -------------------------------------------------------------- */
 
-/* Releases slot @index, last seen in @state, after its owner is finished.
- * @gone: the owner has ended and the slot becomes free. Otherwise the owner
- * goes on unrecorded and keeps the slot. */
-static void slot_free(struct arena *arena, uint32_t index, uint32_t state,
-		      bool gone)
-{
-	struct slot_shm *slot = arena_slot_shm(arena, index);
-
-	if (!gone)
-		arena_setup(arena)->slots[index].abandoned = true;
-	else if (state == SLOT_LIVE || state == SLOT_DEAD)
-		/* order: rel, FREE: our last look at the slot is done */
-		atom_store_rel(&slot->state, SLOT_FREE);
-}
-
 /* Ends the recording of a program that wrote nonsense; @what describes it.
  * Intact records stay. @thread: the thread of the bad ring; NULL: unknown. */
 static void break_arena(struct worker *worker, struct arena *arena,
@@ -324,7 +309,16 @@ static enum visit drain_slot(struct worker *worker, struct arena *arena,
 		over = over || process_is_gone(process);
 		thread_finish(&slot->thread, ending ? ending->ns : 0);
 		states_slot_ended(arena, index, over);
-		slot_free(arena, index, state, over);
+		/* Releases slot @index, last seen in @state, after its owner is
+		 * finished. @gone: the owner has ended and the slot becomes
+		 * free. Otherwise the owner goes on unrecorded and keeps the
+		 * slot. */
+		if (!over)
+			arena_setup(arena)->slots[index].abandoned = true;
+		else if (state == SLOT_LIVE || state == SLOT_DEAD)
+			/* order: rel, FREE: our last look at the slot is
+			 * done */
+			atom_store_rel(&shm->state, SLOT_FREE);
 		return VISIT_DONE;
 	}
 	return unread ? VISIT_DONE : VISIT_QUIET;
@@ -332,61 +326,9 @@ static enum visit drain_slot(struct worker *worker, struct arena *arena,
 
 /* --- a round ------------------------------------------------------------- */
 
-/* Collects in @ending the processes of @arena that are ending and that worker
- * @worker has not drained. Returns their number. */
-static uint32_t ending_processes(struct arena *arena, uint32_t worker,
-				 struct process *ending[ROUND_ENDING_MAX])
-{
-	uint32_t count = 0;
-
-	arena_lock(arena);
-	for (struct process *process = arena_first_process(arena);
-	     process && count < ROUND_ENDING_MAX;
-	     process = process_next(process))
-		if (process_is_ending(process) &&
-		    !process_is_drained(process, worker))
-			ending[count++] = process;
-	arena_unlock(arena);
-	return count;
-}
-
 static struct arena_round *round_of(struct worker *worker, struct arena *arena)
 {
 	return &arena_drain(arena)->round[worker->index];
-}
-
-static void begin_arena_round(struct worker *worker, struct arena *arena)
-{
-	struct arena_round *round = round_of(worker, arena);
-
-	round->under_way = true;
-	round->resume = false;
-	round->next = worker->index;
-	round->begin = worker->pass;
-	round->ending_count =
-		ending_processes(arena, worker->index, round->ending);
-}
-
-/* Releases to consumers the events that all workers have read: those from
- * before the earliest begin of their last rounds. Does not block. */
-static void end_arena_round(struct worker *worker, struct arena *arena)
-{
-	const struct arena_setup *setup = arena_setup(arena);
-	struct arena_round *round = round_of(worker, arena);
-	struct round_begin begin;
-
-	round->under_way = false;
-	for (uint32_t i = 0; i < round->ending_count; i++)
-		process_drained(round->ending[i], worker->index,
-				drain_workers(worker->drain));
-	begin = drain_end_round(worker->drain, arena, worker->index,
-				round->begin);
-	orders_release(setup->orders,
-		       setup->clock == WIRE_CLOCK_TSC ? begin.ticks : begin.ns);
-	drain_count_round(arena, worker->index);
-	/* relaxed: a figure for display */
-	atom_store_rlx(&arena_drain(arena)->looked_ns[worker->index],
-		       round->begin.ns);
 }
 
 /* Returns true if the rings of @arena must stay unread for now. */
@@ -404,14 +346,32 @@ static void drain_arena(struct worker *worker, struct arena *arena)
 	uint32_t slots = arena_setup(arena)->slot_count;
 	uint32_t workers = drain_workers(worker->drain);
 	enum visit visit = VISIT_QUIET;
+	const struct arena_setup *setup;
+	struct round_begin begin;
 
 	if (lags(arena)) {
 		worker->lags = true;
 		return;
 	}
 	worker->turn_end_ns = clock_boottime_ns() + TURN_NS;
-	if (!round->under_way)
-		begin_arena_round(worker, arena);
+	if (!round->under_way) {
+		uint32_t count;
+
+		round->under_way = true;
+		round->resume = false;
+		round->next = worker->index;
+		round->begin = worker->pass;
+		count = 0;
+		arena_lock(arena);
+		for (struct process *process = arena_first_process(arena);
+		     process && count < ROUND_ENDING_MAX;
+		     process = process_next(process))
+			if (process_is_ending(process) &&
+			    !process_is_drained(process, worker->index))
+				round->ending[count++] = process;
+		arena_unlock(arena);
+		round->ending_count = count;
+	}
 	if (worker->index == 0)
 		process_meet_modules(arena);
 	while (round->next < slots && visit != VISIT_LAST) {
@@ -424,7 +384,19 @@ static void drain_arena(struct worker *worker, struct arena *arena)
 		    (lags(arena) || clock_boottime_ns() >= worker->turn_end_ns))
 			return;
 	}
-	end_arena_round(worker, arena);
+	setup = arena_setup(arena);
+	round->under_way = false;
+	for (uint32_t i = 0; i < round->ending_count; i++)
+		process_drained(round->ending[i], worker->index,
+				drain_workers(worker->drain));
+	begin = drain_end_round(worker->drain, arena, worker->index,
+				round->begin);
+	orders_release(setup->orders,
+		       setup->clock == WIRE_CLOCK_TSC ? begin.ticks : begin.ns);
+	drain_count_round(arena, worker->index);
+	/* relaxed: a figure for display */
+	atom_store_rlx(&arena_drain(arena)->looked_ns[worker->index],
+		       round->begin.ns);
 }
 
 /* --- a pass -------------------------------------------------------------- */
@@ -444,26 +416,6 @@ static bool is_arena_over(struct worker *worker, struct arena *arena)
 		process = process_next(process);
 	arena_unlock(arena);
 	return !process;
-}
-
-static void drain_pass(struct worker *worker)
-{
-	uint32_t over = 0;
-
-	worker->pass.ns = clock_boottime_ns();
-	worker->pass.ticks = clock_ticks();
-	worker->churn = false;
-	worker->lags = false;
-	liveness_beat(worker->collector->liveness);
-	for (uint32_t i = 0; i < worker->arenas.count; i++) {
-		struct arena *arena = worker->arenas.arena[i];
-
-		if (is_arena_over(worker, arena) && over++ != worker->over)
-			worker->lags |= lags(arena);
-		else
-			drain_arena(worker, arena);
-	}
-	worker->over = worker->over + 1 < over ? worker->over + 1 : 0;
 }
 
 /* --- sleep --------------------------------------------------------------- */
@@ -544,25 +496,6 @@ static bool gather_words(struct worker *worker, uint32_t kicks)
 	return true;
 }
 
-static void wait_on_words(struct worker *worker, uint64_t timeout_ns)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now.tv_nsec += (long)timeout_ns;
-	now.tv_sec += now.tv_nsec / 1000000000;
-	now.tv_nsec %= 1000000000;
-	if (syscall(SYS_futex_waitv, worker->word, worker->words, 0,
-		    timeout_ns ? &now : NULL, CLOCK_MONOTONIC) == 0 ||
-	    errno != ENOSYS)
-		return;
-	now = (struct timespec){ 0, BUSY_POLL_NS };
-	syscall(SYS_futex,
-		drain_kicks(worker->drain, worker->index, worker->nice),
-		FUTEX_OP_WAIT, (uint32_t)worker->word[0].expected, &now, NULL,
-		0);
-}
-
 static void drain_sleep(struct worker *worker, uint32_t kicks)
 {
 	uint64_t timeout = SLEEP_NS;
@@ -583,8 +516,25 @@ static void drain_sleep(struct worker *worker, uint32_t kicks)
 	set_asleep(worker, 1);
 	for (uint32_t i = 0; i < worker->arenas.count && !work; i++)
 		work = has_work(worker, worker->arenas.arena[i]);
-	if (!work)
-		wait_on_words(worker, timeout);
+	if (!work) {
+		struct timespec now;
+
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		now.tv_nsec += (long)timeout;
+		now.tv_sec += now.tv_nsec / 1000000000;
+		now.tv_nsec %= 1000000000;
+		if (!(syscall(SYS_futex_waitv, worker->word, worker->words, 0,
+			      timeout ? &now : NULL, CLOCK_MONOTONIC) == 0) &&
+		    errno == ENOSYS) {
+			now = (struct timespec){ 0, BUSY_POLL_NS };
+			syscall(SYS_futex,
+				drain_kicks(worker->drain, worker->index,
+					    worker->nice),
+				FUTEX_OP_WAIT,
+				(uint32_t)worker->word[0].expected, &now, NULL,
+				0);
+		}
+	}
 	set_asleep(worker, 0);
 }
 
@@ -607,13 +557,29 @@ static void *worker_run(void *context)
 		/* order: acq, KICK: the change behind the kick */
 		uint32_t kicks = atom_load_acq(drain_kicks(
 			worker->drain, worker->index, worker->nice));
+		uint32_t over;
 
 		drain_refresh(worker->drain, worker->index, worker->nice,
 			      &worker->arenas, &worker->generation);
 		if (drain_is_closing(worker->drain))
 			break;
 		pulse_begin("empties rings");
-		drain_pass(worker);
+		over = 0;
+		worker->pass.ns = clock_boottime_ns();
+		worker->pass.ticks = clock_ticks();
+		worker->churn = false;
+		worker->lags = false;
+		liveness_beat(worker->collector->liveness);
+		for (uint32_t i = 0; i < worker->arenas.count; i++) {
+			struct arena *arena = worker->arenas.arena[i];
+
+			if (is_arena_over(worker, arena) &&
+			    over++ != worker->over)
+				worker->lags |= lags(arena);
+			else
+				drain_arena(worker, arena);
+		}
+		worker->over = worker->over + 1 < over ? worker->over + 1 : 0;
 		pulse_end();
 		drain_tell_pass(worker->drain);
 		drain_sleep(worker, kicks);
