@@ -155,73 +155,11 @@ static void send_control(struct daemon *daemon, struct control_message *message)
 		    MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void send_ready(struct daemon *daemon)
-{
-	struct control_message message = { .type = CONTROL_READY };
-
-	snprintf(message.ready.socket_path, sizeof(message.ready.socket_path),
-		 "%s", server_path(daemon->server));
-	send_control(daemon, &message);
-}
-
-static void send_progress(struct daemon *daemon)
-{
-	const struct recording *recording = daemon->collector.recording;
-	struct control_message message = { .type = CONTROL_PROGRESS };
-	struct recording_live live;
-
-	if (!recording)
-		return;
-	live = recording_live(recording);
-	message.progress.spans = live.spans;
-	message.progress.dropped_spans = live.dropped;
-	message.progress.bytes =
-		trace_file_bytes(recording_setup(recording)->trace);
-	send_control(daemon, &message);
-}
-
-/* Without a text, because the log has the error. */
-static void send_failed(struct daemon *daemon)
-{
-	struct control_message message = { .type = CONTROL_FAILED };
-
-	send_control(daemon, &message);
-}
-
 static void send_done(struct daemon *daemon, int exit_code)
 {
 	struct control_message message = { .type = CONTROL_DONE,
 					   .done = { exit_code } };
 
-	send_control(daemon, &message);
-}
-
-static void note_command_end(struct daemon *daemon,
-			     const struct control_finish *finish)
-{
-	const struct command_end end = {
-		.known = true,
-		.wait_status = (int)finish->wait_status,
-		.start_ns = finish->start_ns,
-		.end_ns = finish->end_ns,
-		.user_ns = finish->user_ns,
-		.sys_ns = finish->sys_ns,
-	};
-
-	recording_set_command_end(daemon->collector.recording, &end);
-	process_crash_told(daemon->collector.recording, daemon->command,
-			   end.end_ns, end.wait_status);
-	daemon->collector.closing = true;
-}
-
-/* Counts the CPU time of the command. The child delays its exec until the
- * answer, so no process of the command is missed. */
-static void watch_child(struct daemon *daemon, pid_t pid)
-{
-	struct control_message message = { .type = CONTROL_WATCHED };
-
-	daemon->command = pid;
-	cpu_tree_start(daemon->collector.cpu, daemon->collector.recording, pid);
 	send_control(daemon, &message);
 }
 
@@ -243,10 +181,31 @@ static void control_ready(struct watch *watch)
 		daemon->collector.closing = true;
 		return;
 	}
-	if (message.type == CONTROL_CHILD)
-		watch_child(daemon, (pid_t)message.child.pid);
-	else if (message.type == CONTROL_FINISH)
-		note_command_end(daemon, &message.finish);
+	if (message.type == CONTROL_CHILD) {
+		pid_t pid = (pid_t)message.child.pid;
+		struct control_message answer = { .type = CONTROL_WATCHED };
+
+		/* Counts the CPU time of the command. The child delays its exec
+		 * until the answer, so no process of the command is missed. */
+		daemon->command = pid;
+		cpu_tree_start(daemon->collector.cpu,
+			       daemon->collector.recording, pid);
+		send_control(daemon, &answer);
+	} else if (message.type == CONTROL_FINISH) {
+		const struct command_end end = {
+			.known = true,
+			.wait_status = (int)message.finish.wait_status,
+			.start_ns = message.finish.start_ns,
+			.end_ns = message.finish.end_ns,
+			.user_ns = message.finish.user_ns,
+			.sys_ns = message.finish.sys_ns,
+		};
+
+		recording_set_command_end(daemon->collector.recording, &end);
+		process_crash_told(daemon->collector.recording, daemon->command,
+				   end.end_ns, end.wait_status);
+		daemon->collector.closing = true;
+	}
 }
 
 /* --- other events -------------------------------------------------------- */
@@ -260,24 +219,6 @@ static bool is_listed_before(struct arena *list, const struct arena *end,
 	return false;
 }
 
-static void fire_signal(struct collector *collector, int number)
-{
-	struct arena *list = collector->arenas;
-	uint64_t ns = clock_boottime_ns();
-	struct recording *recording = collector->recording;
-
-	if (recording)
-		triggers_signal(recording_setup(recording)->triggers, ns,
-				number);
-	for (struct arena *arena = list; arena; arena = arena_next(arena)) {
-		struct recording *other = arena_setup(arena)->recording;
-
-		if (other != recording && !is_listed_before(list, arena, other))
-			triggers_signal(recording_setup(other)->triggers, ns,
-					number);
-	}
-}
-
 static void signals_ready(struct watch *watch)
 {
 	struct signalfd_siginfo info;
@@ -285,7 +226,24 @@ static void signals_ready(struct watch *watch)
 	if (read(watch->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGUSR1 || info.ssi_signo == SIGUSR2) {
-		fire_signal(&g_daemon.collector, (int)info.ssi_signo);
+		int number = (int)info.ssi_signo;
+		struct arena *list = g_daemon.collector.arenas;
+		uint64_t ns = clock_boottime_ns();
+		struct recording *recording = g_daemon.collector.recording;
+
+		if (recording)
+			triggers_signal(recording_setup(recording)->triggers,
+					ns, number);
+		for (struct arena *arena = list; arena;
+		     arena = arena_next(arena)) {
+			struct recording *other = arena_setup(arena)->recording;
+
+			if (other != recording &&
+			    !is_listed_before(list, arena, other))
+				triggers_signal(
+					recording_setup(other)->triggers, ns,
+					number);
+		}
 		return;
 	}
 	/* Ctrl-C in a terminal also reaches perfrec record and its program. */
@@ -303,8 +261,12 @@ static void signals_ready(struct watch *watch)
 		helper_hurry(clock_monotonic_ns() + HURRY_NS);
 }
 
-static void beat_heart(struct daemon *daemon)
+static void timer_ready(struct watch *watch)
 {
+	uint64_t ticks;
+	struct daemon *daemon = &g_daemon;
+
+	(void)!read(watch->fd, &ticks, sizeof(ticks));
 	liveness_beat(daemon->collector.liveness);
 	heap_ticks_beat(daemon->ticks);
 	flights_beat(daemon->flights);
@@ -316,16 +278,20 @@ static void beat_heart(struct daemon *daemon)
 		process_who_look(&daemon->collector);
 		wait_poller_check(daemon->waits);
 	}
-	if (daemon->beats % PROGRESS_BEATS == 0)
-		send_progress(daemon);
-}
+	if (daemon->beats % PROGRESS_BEATS == 0) {
+		const struct recording *recording = daemon->collector.recording;
+		struct control_message message = { .type = CONTROL_PROGRESS };
+		struct recording_live live;
 
-static void timer_ready(struct watch *watch)
-{
-	uint64_t ticks;
-
-	(void)!read(watch->fd, &ticks, sizeof(ticks));
-	beat_heart(&g_daemon);
+		if (!recording)
+			return;
+		live = recording_live(recording);
+		message.progress.spans = live.spans;
+		message.progress.dropped_spans = live.dropped;
+		message.progress.bytes =
+			trace_file_bytes(recording_setup(recording)->trace);
+		send_control(daemon, &message);
+	}
 }
 
 static void ages_ready(struct watch *watch)
@@ -369,25 +335,6 @@ static void notify_starter(const char *state)
 	close(fd);
 }
 
-/* Starts or stops the heartbeat. An idle daemon sleeps: without programs and
- * connections no heartbeat is needed. */
-static void set_beat_timer(struct daemon *daemon, bool beating)
-{
-	const struct itimerspec period = {
-		.it_interval = { 0, HEARTBEAT_NS },
-		.it_value = { 0, HEARTBEAT_NS },
-	};
-	const struct itimerspec off = { 0 };
-
-	if (beating == daemon->beating)
-		return;
-	daemon->beating = beating;
-	timerfd_settime(daemon->timer.fd, 0, beating ? &period : &off, NULL);
-	/* Returns the memory of past programs to the system. */
-	if (!beating)
-		malloc_trim(0);
-}
-
 /* --- start --------------------------------------------------------------- */
 
 static int add_watch(struct daemon *daemon, struct watch *watch, int fd,
@@ -399,11 +346,17 @@ static int add_watch(struct daemon *daemon, struct watch *watch, int fd,
 	return loop_add(daemon->collector.loop, watch);
 }
 
-static int watch_signals(struct daemon *daemon)
+static int start_event_loop(struct daemon *daemon)
 {
-	const struct flight_options *flight = &daemon->options.flight;
+	struct collector *collector = &daemon->collector;
+	int err;
+	const struct flight_options *flight;
 	sigset_t set;
 
+	collector->loop = loop_new();
+	if (collector->loop < 0)
+		return collector->loop;
+	flight = &daemon->options.flight;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
@@ -411,32 +364,9 @@ static int watch_signals(struct daemon *daemon)
 		if (flight->triggers[i].kind == TRIGGER_SIGNAL)
 			sigaddset(&set, flight->triggers[i].signal);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	return add_watch(daemon, &daemon->signals,
-			 signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-			 signals_ready);
-}
-
-/* Each program needs a few descriptors. */
-static void raise_daemon_file_limit(struct collector *collector)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
-		limit.rlim_cur = limit.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &limit);
-		collector->watches.most = watches_most(limit.rlim_max);
-	}
-}
-
-static int start_event_loop(struct daemon *daemon)
-{
-	struct collector *collector = &daemon->collector;
-	int err;
-
-	collector->loop = loop_new();
-	if (collector->loop < 0)
-		return collector->loop;
-	err = watch_signals(daemon);
+	err = add_watch(daemon, &daemon->signals,
+			signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+			signals_ready);
 	if (!err)
 		err = add_watch(daemon, &daemon->timer,
 				timerfd_create(CLOCK_MONOTONIC,
@@ -505,18 +435,6 @@ static int start_parts(struct daemon *daemon)
 	return err;
 }
 
-static void start_waits(struct daemon *daemon)
-{
-	const struct wait_source source = wait_source_of(daemon->collector.cpu);
-	int err =
-		wait_poller_new(&source, daemon->collector.options->stack_bytes,
-				&daemon->waits);
-
-	if (err)
-		log_warn("cannot read what threads wait on: %s%s",
-			 strerror(-err), limit_hint(err));
-}
-
 static int start_threads(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
@@ -542,8 +460,17 @@ static int start_threads(struct daemon *daemon)
 			cpu_sampler_new(collector, &collector->cpu);
 	sample_rate_refused(&daemon->options, collector);
 	/* Without perf events, waits cannot be identified. */
-	if (!err && collector->cpu && collector->options->sched)
-		start_waits(daemon);
+	if (!err && collector->cpu && collector->options->sched) {
+		const struct wait_source source =
+			wait_source_of(daemon->collector.cpu);
+		int failed = wait_poller_new(
+			&source, daemon->collector.options->stack_bytes,
+			&daemon->waits);
+
+		if (failed)
+			log_warn("cannot read what threads wait on: %s%s",
+				 strerror(-failed), limit_hint(failed));
+	}
 	if (!err)
 		err = drain_new(daemon->options.workers, collector->done_fd,
 				&collector->drain);
@@ -577,17 +504,6 @@ static bool is_output_folder(const char *path)
 	return S_ISDIR(status.st_mode);
 }
 
-/* The only timer that wakes an idle daemon. Returns 0 or -errno. */
-static int watch_ages(struct daemon *daemon)
-{
-	const struct itimerspec period = { { AGES_S, 0 }, { AGES_S, 0 } };
-	int fd = timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
-
-	if (fd >= 0)
-		timerfd_settime(fd, 0, &period, NULL);
-	return add_watch(daemon, &daemon->ages, fd, ages_ready);
-}
-
 /* Returns 0, or -errno after logging one line. */
 static int start_retention(struct daemon *daemon)
 {
@@ -600,8 +516,16 @@ static int start_retention(struct daemon *daemon)
 		return 0;
 	err = retention_new(daemon->options.output, limits, &owner,
 			    &daemon->collector.retention);
-	if (!err && (limits->all.age_ns || limits->each.age_ns))
-		err = watch_ages(daemon);
+	if (!err && (limits->all.age_ns || limits->each.age_ns)) {
+		const struct itimerspec period = { { AGES_S, 0 },
+						   { AGES_S, 0 } };
+		int fd = timerfd_create(CLOCK_BOOTTIME,
+					TFD_CLOEXEC | TFD_NONBLOCK);
+
+		if (fd >= 0)
+			timerfd_settime(fd, 0, &period, NULL);
+		err = add_watch(daemon, &daemon->ages, fd, ages_ready);
+	}
 	if (err)
 		log_err("cannot keep the recordings in '%s' within "
 			"--keep-recordings: %s%s",
@@ -728,14 +652,26 @@ static void run_loop(struct daemon *daemon)
 	while (!collector->closing || collector->arenas ||
 	       ctl_server_is_busy(daemon->ctl) ||
 	       flights_are_busy(daemon->flights)) {
-		set_beat_timer(daemon,
-			       states_are_ending(collector->states) ||
-				       flights_are_busy(daemon->flights) ||
-				       push_is_waiting(daemon->push) ||
-				       collector->arenas ||
-				       collector->recording ||
-				       server_has_connections(daemon->server) ||
-				       ctl_server_has_connections(daemon->ctl));
+		bool beating = states_are_ending(collector->states) ||
+			       flights_are_busy(daemon->flights) ||
+			       push_is_waiting(daemon->push) ||
+			       collector->arenas || collector->recording ||
+			       server_has_connections(daemon->server) ||
+			       ctl_server_has_connections(daemon->ctl);
+		const struct itimerspec period = {
+			.it_interval = { 0, HEARTBEAT_NS },
+			.it_value = { 0, HEARTBEAT_NS },
+		};
+		const struct itimerspec off = { 0 };
+
+		if (!(beating == daemon->beating)) {
+			daemon->beating = beating;
+			timerfd_settime(daemon->timer.fd, 0,
+					beating ? &period : &off, NULL);
+			/* Returns the memory of past programs to the system. */
+			if (!beating)
+				malloc_trim(0);
+		}
 		if (collector->closing)
 			end_processes(daemon);
 		loop_run_once(collector->loop, -1);
@@ -809,6 +745,8 @@ int main(int argc, char **argv)
 {
 	struct daemon *daemon = &g_daemon;
 	int status, err;
+	struct control_message ready = { .type = CONTROL_READY };
+	struct rlimit limit;
 
 	if (argc == 1 && !strcmp(argv[0], TEXT_GUARD_NAME))
 		return text_guard_main();
@@ -825,7 +763,12 @@ int main(int argc, char **argv)
 	log_init("perfrec-collect", daemon->options.log_level);
 	if (!daemon->options.workers)
 		daemon->options.workers = workers_default();
-	raise_daemon_file_limit(&daemon->collector);
+	/* Each program needs a few descriptors. */
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		daemon->collector.watches.most = watches_most(limit.rlim_max);
+	}
 	stack_size_set();
 	/* Returns buffers of a recording to the system. By default, malloc
 	 * raises this threshold to the largest block freed. */
@@ -838,7 +781,10 @@ int main(int argc, char **argv)
 	if (!err)
 		err = pull_start(&daemon->collector);
 	if (err) {
-		send_failed(daemon);
+		struct control_message message = { .type = CONTROL_FAILED };
+
+		/* Without a text, because the log has the error. */
+		send_control(daemon, &message);
 		stop_daemon(daemon, err);
 		return 1;
 	}
@@ -846,7 +792,9 @@ int main(int argc, char **argv)
 		log_info("listening on '%s', recording to '%s'",
 			 server_path(daemon->server), daemon->options.output);
 	ctl_server_link(daemon->ctl, daemon->options.output);
-	send_ready(daemon);
+	snprintf(ready.ready.socket_path, sizeof(ready.ready.socket_path), "%s",
+		 server_path(daemon->server));
+	send_control(daemon, &ready);
 	notify_starter("READY=1");
 	run_loop(daemon);
 	notify_starter("STOPPING=1");

@@ -108,16 +108,6 @@ static bool is_of_all(struct arena *arena)
 	return there || (!arena_is_off(arena) && arena_is_held(arena) > 0);
 }
 
-static json_t *no_such_target(const char *target)
-{
-	char text[ERROR_BYTES];
-
-	snprintf(text, sizeof(text),
-		 "no program '%s' is being recorded (see perfrec ctl list)",
-		 target);
-	return ctl_answer_error(text);
-}
-
 static json_t *ambiguous_target(const char *target, struct arena *const *arena,
 				size_t count)
 {
@@ -154,8 +144,15 @@ int ctl_answer_select(struct collector *collector, const char *target,
 			      : is_of_all(arena))
 			found[n++] = arena;
 	*error = NULL;
-	if (target[0] && !n)
-		*error = no_such_target(target);
+	if (target[0] && !n) {
+		char text[ERROR_BYTES];
+
+		snprintf(text, sizeof(text),
+			 "no program '%s' is being recorded (see perfrec ctl "
+			 "list)",
+			 target);
+		*error = ctl_answer_error(text);
+	}
 	if (target[0] && n > 1)
 		*error = ambiguous_target(target, found, n);
 	if (*error) {
@@ -200,27 +197,6 @@ static void set_moment(json_t *object, const char *key, uint64_t ns)
 	set_string(object, key, text);
 }
 
-static json_t *budgets_of(const struct recording *recording)
-{
-	struct recording_use use[BUDGET_KINDS];
-	json_t *budgets = json_array();
-
-	recording_uses(recording, use);
-	for (int i = 0; i < BUDGET_KINDS; i++) {
-		json_t *budget = json_object();
-
-		set_string(budget, "name", use[i].what);
-		ctl_set_number(budget, "bytes", use[i].used);
-		ctl_set_number(budget, "bytes_max", use[i].most);
-		if (use[i].full_ns)
-			set_moment(budget, "full_since", use[i].full_ns);
-		else
-			json_object_set_new(budget, "full_since", json_null());
-		json_array_append_new(budgets, budget);
-	}
-	return budgets;
-}
-
 static const char *state_of_arena(struct arena *arena, const struct face *face)
 {
 	if (face->ending || arena_is_off(arena))
@@ -232,27 +208,24 @@ static const char *state_of_arena(struct arena *arena, const struct face *face)
 	return arena_session(arena)->paused ? "paused" : "recording";
 }
 
-static json_t *pids_of(const struct arena *arena)
-{
-	json_t *pids = json_array();
-
-	for (const struct process *process = arena_first_process(arena);
-	     process; process = process_next(process))
-		json_array_insert_new(
-			pids, 0, json_integer(process_setup(process)->pid));
-	return pids;
-}
-
 static json_t *list_row_of(struct arena *arena)
 {
 	json_t *row = json_object();
 	struct arena_live live;
 	struct face face;
+	json_t *pids;
+	struct recording_use use[BUDGET_KINDS];
+	json_t *budgets;
 
 	arena_lock(arena);
 	face = face_of(arena);
 	ctl_set_number(row, "pid", (uint64_t)face.pid);
-	json_object_set_new(row, "pids", pids_of(arena));
+	pids = json_array();
+	for (const struct process *process = arena_first_process(arena);
+	     process; process = process_next(process))
+		json_array_insert_new(
+			pids, 0, json_integer(process_setup(process)->pid));
+	json_object_set_new(row, "pids", pids);
 	set_string(row, "program", face.name);
 	set_string(row, "state", state_of_arena(arena, &face));
 	arena_unlock(arena);
@@ -267,23 +240,24 @@ static json_t *list_row_of(struct arena *arena)
 		row, "bytes",
 		trace_file_bytes(
 			recording_setup(arena_setup(arena)->recording)->trace));
-	json_object_set_new(row, "budgets",
-			    budgets_of(arena_setup(arena)->recording));
+	budgets = json_array();
+	recording_uses(arena_setup(arena)->recording, use);
+	for (int i = 0; i < BUDGET_KINDS; i++) {
+		json_t *budget = json_object();
+
+		set_string(budget, "name", use[i].what);
+		ctl_set_number(budget, "bytes", use[i].used);
+		ctl_set_number(budget, "bytes_max", use[i].most);
+		if (use[i].full_ns)
+			set_moment(budget, "full_since", use[i].full_ns);
+		else
+			json_object_set_new(budget, "full_since", json_null());
+		json_array_append_new(budgets, budget);
+	}
+	json_object_set_new(row, "budgets", budgets);
 	ctl_answer_set_path(
 		row, "folder",
 		recording_setup(arena_setup(arena)->recording)->path);
-	return row;
-}
-
-static json_t *collector_row(const struct collector *collector)
-{
-	json_t *row = json_object();
-
-	ctl_set_number(row, "pid", (uint64_t)getpid());
-	set_string(row, "version", PERFREC_VERSION);
-	ctl_answer_set_path(row, "output", collector->options->output);
-	json_object_set_new(row, "daemon", json_boolean(!collector->recording));
-	json_object_set_new(row, "paused", json_boolean(collector->paused));
 	return row;
 }
 
@@ -299,10 +273,18 @@ json_t *ctl_answer_new(struct collector *collector, struct arena *const *arena,
 		       size_t count)
 {
 	json_t *answer = json_object(), *programs = json_array();
+	json_t *self;
 
 	for (size_t i = 0; i < count; i++)
 		json_array_append_new(programs, list_row_of(arena[i]));
-	json_object_set_new(answer, "collector", collector_row(collector));
+	self = json_object();
+	ctl_set_number(self, "pid", (uint64_t)getpid());
+	set_string(self, "version", PERFREC_VERSION);
+	ctl_answer_set_path(self, "output", collector->options->output);
+	json_object_set_new(self, "daemon",
+			    json_boolean(!collector->recording));
+	json_object_set_new(self, "paused", json_boolean(collector->paused));
+	json_object_set_new(answer, "collector", self);
 	json_object_set_new(answer, "programs", programs);
 	return answer;
 }

@@ -60,11 +60,15 @@ struct ctl_flush {
 	} item[];
 };
 
-/* Also puts the reference. If it is the last one, the recording ends. */
-static void flush_recording(struct flushed *item)
+static void flush_files(struct job *job)
 {
+	struct flushed *item = (struct flushed *)job;
+	int done_fd = item->done_fd;
+	uint64_t one = 1;
 	struct trace_file *trace = recording_setup(item->recording)->trace;
 
+	/* Also puts the reference. If it is the last one, the recording
+	 * ends. */
 	trace_file_flush(trace);
 	item->bytes = trace_file_bytes(trace);
 	if (item->snapshot &&
@@ -74,15 +78,6 @@ static void flush_recording(struct flushed *item)
 	if (heap_files_snapshot(item->recording, item->heap) < 0)
 		item->heap[0] = '\0';
 	recording_put(&item->recording);
-}
-
-static void flush_files(struct job *job)
-{
-	struct flushed *item = (struct flushed *)job;
-	int done_fd = item->done_fd;
-	uint64_t one = 1;
-
-	flush_recording(item);
 	/* order: rel, FLUSH: the files are written. The main thread may free
 	 * the item from now on. */
 	atom_store_rel(&item->done, 1);
@@ -112,26 +107,25 @@ static bool is_flushed(const void *context, const struct recording *recording)
 	return context == recording;
 }
 
-static void begin_item(const struct collector *collector, struct flushed *item)
-{
-	int err = snapshot_begin(item->recording, false, &item->snapshot);
-
-	if (err == -EBUSY)
-		return;
-	if (err)
-		item->snapshot = NULL;
-	if (drain_wait_begin(&item->wait, collector->drain, collector->arenas,
-			     is_flushed, item->recording) < 0)
-		log_err("out of memory: a flush may leave something out");
-	item->step = READS;
-}
-
 /* Begins the next step if possible. Returns true after the last step. */
 static bool step_item(const struct collector *collector, struct flushed *item)
 {
 	/* `perfrec top` has priority for snapshots. */
-	if (item->step == WAITS && !collector->top)
-		begin_item(collector, item);
+	if (item->step == WAITS && !collector->top) {
+		int err =
+			snapshot_begin(item->recording, false, &item->snapshot);
+
+		if (err != -EBUSY) {
+			if (err)
+				item->snapshot = NULL;
+			if (drain_wait_begin(&item->wait, collector->drain,
+					     collector->arenas, is_flushed,
+					     item->recording) < 0)
+				log_err("out of memory: a flush may leave "
+					"something out");
+			item->step = READS;
+		}
+	}
 	if (item->step == READS &&
 	    drain_wait_is_over(&item->wait, collector->drain)) {
 		cpu_sampler_flush(collector->cpu, item->recording);
@@ -186,35 +180,6 @@ static json_t *folder_of(const struct flushed *item)
 	return row;
 }
 
-static json_t *files_of(const struct flushed *item)
-{
-	json_t *row = folder_of(item);
-
-	json_object_set_new(row, "files",
-			    json_pack("[s*, s*, s*]",
-				      item->flight ? NULL : "trace.pftrace",
-				      *item->profile ? item->profile : NULL,
-				      *item->heap ? item->heap : NULL));
-	json_object_set_new(row, "bytes",
-			    json_integer((json_int_t)item->bytes));
-	return row;
-}
-
-static json_t *why_not_flushed(const struct flushed *item)
-{
-	static const char *const why[] = {
-		[WAITS] = "an earlier flush or perfrec top of it goes on",
-		[READS] = "its rings are not read yet (its disk or its names "
-			  "may be behind)",
-		[WRITES] = "its files are not written yet (its disk or its "
-			   "names may be behind)",
-	};
-	json_t *row = folder_of(item);
-
-	json_object_set_new(row, "why", json_string(why[item->step]));
-	return row;
-}
-
 void ctl_flush_tell(struct ctl_flush *flush, json_t *answer)
 {
 	json_t *rows = json_array(), *others = json_array();
@@ -222,10 +187,34 @@ void ctl_flush_tell(struct ctl_flush *flush, json_t *answer)
 	for (size_t i = 0; i < flush->count; i++) {
 		struct flushed *item = &flush->item[i];
 
-		if (step_item(flush->collector, item))
-			json_array_append_new(rows, files_of(item));
-		else
-			json_array_append_new(others, why_not_flushed(item));
+		if (step_item(flush->collector, item)) {
+			json_t *files = folder_of(item);
+
+			json_object_set_new(
+				files, "files",
+				json_pack("[s*, s*, s*]",
+					  item->flight ? NULL : "trace.pftrace",
+					  *item->profile ? item->profile : NULL,
+					  *item->heap ? item->heap : NULL));
+			json_object_set_new(
+				files, "bytes",
+				json_integer((json_int_t)item->bytes));
+			json_array_append_new(rows, files);
+		} else {
+			static const char *const why[] = {
+				[WAITS] = "an earlier flush or perfrec top of "
+					  "it goes on",
+				[READS] = "its rings are not read yet (its "
+					  "disk or its names may be behind)",
+				[WRITES] = "its files are not written yet (its "
+					   "disk or its names may be behind)",
+			};
+			json_t *left = folder_of(item);
+
+			json_object_set_new(left, "why",
+					    json_string(why[item->step]));
+			json_array_append_new(others, left);
+		}
 	}
 	json_object_set_new(answer, "flushed", rows);
 	json_object_set_new(answer, "not_flushed", others);

@@ -467,21 +467,6 @@ static bool is_slow_client(const struct connection *connection,
 	return client->state == WRITING;
 }
 
-static void make_client_room(struct ctl_server *server)
-{
-	struct connection *old;
-
-	if (server->clients.count - count_waiting_clients(server) <
-	    CONNECTIONS_MAX)
-		return;
-	old = connections_oldest(&server->clients, is_silent, NULL);
-	if (!old)
-		old = connections_oldest(&server->clients, is_slow_client,
-					 NULL);
-	if (old)
-		connections_end(&server->clients, old);
-}
-
 static void server_ready(struct watch *watch)
 {
 	struct ctl_server *server = (struct ctl_server *)watch;
@@ -489,6 +474,7 @@ static void server_ready(struct watch *watch)
 	struct client *client;
 	pid_t pid;
 	uid_t uid;
+	struct connection *old;
 
 	if (fd < 0)
 		return;
@@ -499,7 +485,15 @@ static void server_ready(struct watch *watch)
 		closer_close_socket(fd);
 		return;
 	}
-	make_client_room(server);
+	if (server->clients.count - count_waiting_clients(server) >=
+	    CONNECTIONS_MAX) {
+		old = connections_oldest(&server->clients, is_silent, NULL);
+		if (!old)
+			old = connections_oldest(&server->clients,
+						 is_slow_client, NULL);
+		if (old)
+			connections_end(&server->clients, old);
+	}
 	client->server = server;
 	connections_add(&server->clients, &client->connection, fd, client_ready,
 			READ_NS);
@@ -530,24 +524,6 @@ static void client_free(struct connection *connection)
 	free(client);
 }
 
-static void answer_waiting(struct client *client)
-{
-	json_t *json = client->json;
-
-	client->json = NULL;
-	if (client->flush) {
-		ctl_flush_tell(client->flush, json);
-		ctl_flush_leave(&client->flush, &client->server->left);
-	}
-	if (client->snapshot)
-		ctl_snapshot_end(&client->snapshot, json);
-	if (client->top)
-		ctl_top_end(&client->top, json);
-	if (client->functions)
-		json = ctl_functions_end(&client->functions, json);
-	answer_client(client, json);
-}
-
 /* Answers waiting clients with fulfilled requests; with @must all. */
 static void answer_clients(struct ctl_server *server, bool must)
 {
@@ -556,8 +532,24 @@ static void answer_clients(struct ctl_server *server, bool must)
 		struct client *client = (struct client *)one;
 
 		if (client->state == WAITING && !one->ended &&
-		    (must || is_fulfilled(client)))
-			answer_waiting(client);
+		    (must || is_fulfilled(client))) {
+			json_t *json = client->json;
+
+			client->json = NULL;
+			if (client->flush) {
+				ctl_flush_tell(client->flush, json);
+				ctl_flush_leave(&client->flush,
+						&client->server->left);
+			}
+			if (client->snapshot)
+				ctl_snapshot_end(&client->snapshot, json);
+			if (client->top)
+				ctl_top_end(&client->top, json);
+			if (client->functions)
+				json = ctl_functions_end(&client->functions,
+							 json);
+			answer_client(client, json);
+		}
 	}
 }
 

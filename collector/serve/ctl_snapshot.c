@@ -42,27 +42,13 @@ static void add_snapshot_recording(struct ctl_snapshot *snapshot,
 	snapshot->item[snapshot->count++].recording = recording_get(recording);
 }
 
-static void ask_for_snapshots(const struct ctl_snapshot *snapshot,
-			      const char *why)
-{
-	struct flight_event event = { .cause = FLIGHT_ASKED,
-				      .begin_ns = snapshot->asked_ns,
-				      .end_ns = snapshot->asked_ns };
-
-	snprintf(event.what, sizeof(event.what), "%s", why);
-	event.what[utf8_valid_bytes(event.what, strlen(event.what))] = '\0';
-	for (size_t i = 0; i < snapshot->count; i++)
-		flight_queue_put(
-			recording_setup(snapshot->item[i].recording)->flight,
-			&event);
-}
-
 int ctl_snapshot_start(struct collector *collector, struct arena *const *arena,
 		       size_t count, const char *why, uint64_t wait_ns,
 		       struct ctl_snapshot **out)
 {
 	struct ctl_snapshot *snapshot = calloc(
 		1, sizeof(*snapshot) + (count + 1) * sizeof(snapshot->item[0]));
+	struct flight_event event = { .cause = FLIGHT_ASKED };
 
 	if (!snapshot)
 		return -ENOMEM;
@@ -78,7 +64,13 @@ int ctl_snapshot_start(struct collector *collector, struct arena *const *arena,
 		free(snapshot);
 		return -EINVAL;
 	}
-	ask_for_snapshots(snapshot, why);
+	event.begin_ns = event.end_ns = snapshot->asked_ns;
+	snprintf(event.what, sizeof(event.what), "%s", why);
+	event.what[utf8_valid_bytes(event.what, strlen(event.what))] = '\0';
+	for (size_t i = 0; i < snapshot->count; i++)
+		flight_queue_put(
+			recording_setup(snapshot->item[i].recording)->flight,
+			&event);
 	*out = snapshot;
 	return 0;
 }
@@ -99,50 +91,6 @@ bool ctl_snapshot_is_over(struct ctl_snapshot *snapshot)
 	return over || clock_boottime_ns() >= snapshot->deadline_ns;
 }
 
-static json_t *snapshot_row_of(const struct asked *item)
-{
-	const char *path = recording_setup(item->recording)->path;
-	bool written = item->done && !item->written.err;
-	json_t *row = json_object();
-	char *folder = NULL;
-
-	if (written && asprintf(&folder, "%s/" SNAPSHOTS_NAME "/%s", path,
-				item->written.name) < 0)
-		folder = NULL;
-	ctl_answer_set_path(row, "folder", folder ? folder : path);
-	free(folder);
-	return row;
-}
-
-static const char *why_not_written(const struct asked *item)
-{
-	if (!item->done)
-		return "it is not written yet (its margin, or its disk)";
-	return item->written.err == -E2BIG
-		       ? "it is larger than --snapshot-bytes"
-		       : strerror(-item->written.err);
-}
-
-static void tell_snapshots(const struct ctl_snapshot *snapshot, json_t *answer)
-{
-	json_t *rows = json_array(), *others = json_array();
-
-	for (size_t i = 0; i < snapshot->count; i++) {
-		const struct asked *item = &snapshot->item[i];
-		json_t *row = snapshot_row_of(item);
-
-		if (item->done && !item->written.err) {
-			json_array_append_new(rows, row);
-			continue;
-		}
-		json_object_set_new(row, "why",
-				    json_string(why_not_written(item)));
-		json_array_append_new(others, row);
-	}
-	json_object_set_new(answer, "snapshots", rows);
-	json_object_set_new(answer, "not_written", others);
-}
-
 void ctl_snapshot_end(struct ctl_snapshot **snapshot, json_t *answer)
 {
 	struct ctl_snapshot *old = *snapshot;
@@ -150,8 +98,45 @@ void ctl_snapshot_end(struct ctl_snapshot **snapshot, json_t *answer)
 	*snapshot = NULL;
 	if (!old)
 		return;
-	if (answer)
-		tell_snapshots(old, answer);
+	if (answer) {
+		json_t *rows = json_array(), *others = json_array();
+
+		for (size_t i = 0; i < old->count; i++) {
+			const struct asked *item = &old->item[i];
+			const char *path =
+				recording_setup(item->recording)->path;
+			bool written = item->done && !item->written.err;
+			json_t *row = json_object();
+			char *folder = NULL;
+
+			if (written &&
+			    asprintf(&folder, "%s/" SNAPSHOTS_NAME "/%s", path,
+				     item->written.name) < 0)
+				folder = NULL;
+			ctl_answer_set_path(row, "folder",
+					    folder ? folder : path);
+			free(folder);
+
+			if (item->done && !item->written.err) {
+				json_array_append_new(rows, row);
+				continue;
+			}
+			json_object_set_new(
+				row, "why",
+				json_string(
+					!item->done
+						? "it is not written yet (its "
+						  "margin, or its disk)"
+					: item->written.err == -E2BIG
+						? "it is larger than "
+						  "--snapshot-bytes"
+						: strerror(
+							  -item->written.err)));
+			json_array_append_new(others, row);
+		}
+		json_object_set_new(answer, "snapshots", rows);
+		json_object_set_new(answer, "not_written", others);
+	}
 	for (size_t i = 0; i < old->count; i++)
 		recording_put(&old->item[i].recording);
 	free(old);

@@ -96,27 +96,6 @@ static uint64_t memory_of(struct arena *arena)
 	return bytes;
 }
 
-static json_t *describe_total(const struct function_total *one, bool sched)
-{
-	static const char *const names[] = { [TOLD_SPAN] = "span",
-					     [TOLD_COUNTED] = "counted",
-					     [TOLD_OFF] = "off" };
-	const struct ctl_function function = {
-		.name = one->name,
-		.module = one->module,
-		.state = names[one->state],
-		.calls = one->calls,
-		.self_ns = one->self_ns,
-		.sched = sched,
-		.on_cpu_self_ns =
-			one->self_ns - kernel_counts_off_ns(&one->kernel_self),
-		.runnable_self_ns = one->kernel_self.runnable_ns,
-		.blocked_self_ns = one->kernel_self.blocked_ns,
-	};
-
-	return ctl_function_json(&function);
-}
-
 /* @sched: on-CPU and wait times are known. */
 static json_t *describe_totals(struct function_table *table,
 			       const struct own_costs *costs, bool sched)
@@ -131,9 +110,31 @@ static json_t *describe_totals(struct function_table *table,
 		calls += all[i].calls;
 		self_ns += all[i].self_ns;
 		own_ns += true_time_cost(costs, &all[i].own_self);
-		if (i < CTL_TOP_FUNCTIONS)
+		if (i < CTL_TOP_FUNCTIONS) {
+			static const char *const names[] = {
+				[TOLD_SPAN] = "span",
+				[TOLD_COUNTED] = "counted",
+				[TOLD_OFF] = "off"
+			};
+			const struct ctl_function function = {
+				.name = all[i].name,
+				.module = all[i].module,
+				.state = names[all[i].state],
+				.calls = all[i].calls,
+				.self_ns = all[i].self_ns,
+				.sched = sched,
+				.on_cpu_self_ns = all[i].self_ns -
+						  kernel_counts_off_ns(
+							  &all[i].kernel_self),
+				.runnable_self_ns =
+					all[i].kernel_self.runnable_ns,
+				.blocked_self_ns =
+					all[i].kernel_self.blocked_ns,
+			};
+
 			json_array_append_new(rows,
-					      describe_total(&all[i], sched));
+					      ctl_function_json(&function));
+		}
 	}
 	ctl_set_number(json, "known", count);
 	ctl_set_number(json, "calls", calls);
@@ -157,32 +158,6 @@ static int add_top_item(struct summed *item, struct function_table *table)
 	return err;
 }
 
-static int sum_items(struct ctl_top *top, struct function_table *table,
-		     uint64_t *lost)
-{
-	int err = 0;
-
-	for (size_t i = 0; i < top->count && !err; i++) {
-		err = add_top_item(&top->item[i], table);
-		*lost += top->item[i].lost;
-	}
-	for (size_t i = 0; i < top->arena_count && !err; i++)
-		err = add_states(top->arena[i], table);
-	return err;
-}
-
-static struct own_costs costs_of(const struct function_table *table,
-				 const struct recording *recording)
-{
-	struct own_counts counts = { 0 };
-	size_t count;
-	const struct function_total *all = function_table_all(table, &count);
-
-	for (size_t i = 0; i < count; i++)
-		own_counts_add(&counts, &all[i].own_self);
-	return own_costs_live(recording, &counts);
-}
-
 static json_t *sum_up_top(struct ctl_top *top)
 {
 	struct function_table table = { 0 };
@@ -190,10 +165,24 @@ static json_t *sum_up_top(struct ctl_top *top)
 	struct true_time_sums sums;
 	uint64_t lost = 0, memory = 0;
 	json_t *json = NULL;
-	int err = sum_items(top, &table, &lost);
+	int err = 0;
 
-	if (!err && top->count)
-		costs = costs_of(&table, top->item[0].recording);
+	for (size_t i = 0; i < top->count && !err; i++) {
+		err = add_top_item(&top->item[i], &table);
+		lost += top->item[i].lost;
+	}
+	for (size_t i = 0; i < top->arena_count && !err; i++)
+		err = add_states(top->arena[i], &table);
+	if (!err && top->count) {
+		struct own_counts counts = { 0 };
+		size_t count;
+		const struct function_total *all =
+			function_table_all(&table, &count);
+
+		for (size_t i = 0; i < count; i++)
+			own_counts_add(&counts, &all[i].own_self);
+		costs = own_costs_live(top->item[0].recording, &counts);
+	}
 	if (!err) {
 		function_table_correct(&table, &costs, &sums);
 		json = describe_totals(&table, &costs,

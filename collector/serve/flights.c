@@ -100,45 +100,17 @@ static void step_flying(struct flights *flights, struct flying *flying)
 		  &flying->job);
 }
 
-static void reap(struct flights *flights)
-{
-	struct flying **link = &flights->first, *flying;
-
-	while ((flying = *link)) {
-		step_flying(flights, flying);
-		/* order: acq, FLUSH: the files are written */
-		if (!flying->idle &&
-		    (!flying->posted || !atom_load_acq(&flying->done))) {
-			link = &flying->next;
-			continue;
-		}
-		*link = flying->next;
-		if (!flying->idle)
-			flight_recorder_note(flying->recording, &flying->now);
-		drain_wait_release(&flying->wait);
-		recording_put(&flying->recording);
-		free(flying);
-	}
-}
-
-static bool has_one(const struct flights *flights,
-		    const struct recording *recording)
-{
-	const struct flying *flying = flights->first;
-
-	while (flying && flying->recording != recording)
-		flying = flying->next;
-	return flying;
-}
-
 /* Begins the next due snapshot of @recording. Drains the rings, unless the
  * snapshot was already due at the last drain. */
 static void begin(struct flights *flights, struct recording *recording)
 {
 	uint64_t read_ns = flight_recorder_read_ns(recording);
 	struct flying *flying;
+	const struct flying *known = flights->first;
 
-	if (has_one(flights, recording))
+	while (known && known->recording != recording)
+		known = known->next;
+	if (known)
 		return;
 	if (!flights->spare)
 		flights->spare = calloc(1, sizeof(*flying));
@@ -175,10 +147,26 @@ void flights_beat(struct flights *flights)
 {
 	struct recording **list;
 	size_t count;
+	struct flying **link, *flying;
 
 	if (!flights)
 		return;
-	reap(flights);
+	link = &flights->first;
+	while ((flying = *link)) {
+		step_flying(flights, flying);
+		/* order: acq, FLUSH: the files are written */
+		if (!flying->idle &&
+		    (!flying->posted || !atom_load_acq(&flying->done))) {
+			link = &flying->next;
+			continue;
+		}
+		*link = flying->next;
+		if (!flying->idle)
+			flight_recorder_note(flying->recording, &flying->now);
+		drain_wait_release(&flying->wait);
+		recording_put(&flying->recording);
+		free(flying);
+	}
 	if (flights->collector->recording)
 		begin(flights, flights->collector->recording);
 	count = session_open_recordings(flights->collector, &list);

@@ -119,21 +119,6 @@ static void write_resident(const struct seen *seen)
 						  (int64_t)bytes));
 }
 
-static void write_all_resident(struct heap_ticks *ticks)
-{
-	struct seen *seen = calloc(PROCESSES_MAX, sizeof(*seen));
-	size_t count;
-
-	if (!seen)
-		return;
-	count = list_seen_processes(ticks, seen);
-	for (size_t i = 0; i < count; i++) {
-		write_resident(&seen[i]);
-		recording_put(&seen[i].recording);
-	}
-	free(seen);
-}
-
 /* --- snapshots ----------------------------------------------------------- */
 
 struct heap_snapshot {
@@ -179,8 +164,17 @@ static void snapshot_one(struct recording *recording)
 static void heap_tick_job(struct job *job)
 {
 	struct heap_ticks *ticks = (struct heap_ticks *)job;
+	struct seen *seen = calloc(PROCESSES_MAX, sizeof(*seen));
+	size_t seen_count;
 
-	write_all_resident(ticks);
+	if (seen) {
+		seen_count = list_seen_processes(ticks, seen);
+		for (size_t i = 0; i < seen_count; i++) {
+			write_resident(&seen[i]);
+			recording_put(&seen[i].recording);
+		}
+		free(seen);
+	}
 	if (ticks->snapshot) {
 		struct recording **list;
 		size_t count = session_open_recordings(ticks->collector, &list);

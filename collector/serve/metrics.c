@@ -156,14 +156,6 @@ static void ask_for_figures(struct metrics *metrics)
 
 /* --- the thread: the file ------------------------------------------------ */
 
-static void tell_file_error(struct metrics *metrics, int err)
-{
-	if (err && err != metrics->file_err)
-		log_warn("cannot write '%s': %s (it stays as it was)",
-			 metrics->file, strerror(-err));
-	metrics->file_err = err;
-}
-
 /* The file is readable by all: collectors of metrics run as other users.
  * Returns 0 or -errno. */
 static int write_text(int fd, const char *text)
@@ -344,20 +336,6 @@ static void answer_scraper(struct scraper *scraper, const char *status,
 	send_scrape_answer(scraper);
 }
 
-static void want_figures(struct scraper *scraper)
-{
-	char *text = fresh_text(scraper->metrics);
-
-	if (text) {
-		answer_scraper(scraper, "200 OK", text);
-		free(text);
-		return;
-	}
-	scraper->state = WAITING;
-	scraper->connection.deadline_ns = clock_boottime_ns() + FIGURES_NS;
-	ask_for_figures(scraper->metrics);
-}
-
 /* Handles a complete request: "GET /metrics HTTP/1.1" and ignored headers. */
 static void take_scrape_request(struct scraper *scraper)
 {
@@ -379,8 +357,19 @@ static void take_scrape_request(struct scraper *scraper)
 	else if (strcmp(path, "/metrics") != 0)
 		answer_scraper(scraper, "404 Not Found",
 			       "there is only /metrics\n");
-	else
-		want_figures(scraper);
+	else {
+		char *text = fresh_text(scraper->metrics);
+
+		if (text) {
+			answer_scraper(scraper, "200 OK", text);
+			free(text);
+			return;
+		}
+		scraper->state = WAITING;
+		scraper->connection.deadline_ns =
+			clock_boottime_ns() + FIGURES_NS;
+		ask_for_figures(scraper->metrics);
+	}
 }
 
 static void read_scrape_request(struct scraper *scraper)
@@ -499,8 +488,14 @@ static void told_ready(struct watch *watch)
 	text = fresh_text(metrics);
 	if (!text)
 		return;
-	if (metrics->file)
-		tell_file_error(metrics, replace_file(metrics, text));
+	if (metrics->file) {
+		int err = replace_file(metrics, text);
+
+		if (err && err != metrics->file_err)
+			log_warn("cannot write '%s': %s (it stays as it was)",
+				 metrics->file, strerror(-err));
+		metrics->file_err = err;
+	}
 	for (struct connection *one = metrics->scrapers.first; one;
 	     one = one->next) {
 		struct scraper *scraper = (struct scraper *)one;
@@ -566,18 +561,6 @@ static int start_metrics_events(struct metrics *metrics)
 	return err;
 }
 
-static int start_metrics_thread(struct metrics *metrics)
-{
-	int err = -pthread_create(&metrics->thread, NULL, metrics_run, metrics);
-
-	metrics->started = !err;
-	if (!err)
-		pthread_setname_np(metrics->thread, "perfrec-metrics");
-	else
-		log_err("cannot start a thread: %s", strerror(-err));
-	return err;
-}
-
 int metrics_new(struct collector *collector, const char *path,
 		struct metrics **out)
 {
@@ -602,8 +585,15 @@ int metrics_new(struct collector *collector, const char *path,
 		err = start_socket(metrics, path + prefix);
 	else
 		err = start_file(metrics, path);
-	if (!err)
-		err = start_metrics_thread(metrics);
+	if (!err) {
+		err = -pthread_create(&metrics->thread, NULL, metrics_run,
+				      metrics);
+		metrics->started = !err;
+		if (!err)
+			pthread_setname_np(metrics->thread, "perfrec-metrics");
+		else
+			log_err("cannot start a thread: %s", strerror(-err));
+	}
 	if (err)
 		metrics_free(&metrics);
 	else

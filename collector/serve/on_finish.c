@@ -66,18 +66,6 @@ static void task_free(struct task *task)
 	free(task);
 }
 
-static uint64_t time_left(struct on_finish *on_finish)
-{
-	uint64_t now_ns = clock_boottime_ns(), left_ns = on_finish->limit_ns;
-
-	lock_acquire(&on_finish->lock);
-	if (on_finish->end_ns)
-		left_ns = MIN(left_ns, on_finish->end_ns -
-					       MIN(now_ns, on_finish->end_ns));
-	lock_release(&on_finish->lock);
-	return left_ns;
-}
-
 static void run_command(struct task *task, uint64_t limit_ns)
 {
 	struct on_finish *on_finish = task->on_finish;
@@ -121,7 +109,15 @@ static void run_task(struct job *job)
 {
 	struct task *task = (struct task *)job; /* first */
 	struct on_finish *on_finish = task->on_finish;
-	uint64_t limit_ns = time_left(on_finish);
+	uint64_t limit_ns;
+	uint64_t now_ns = clock_boottime_ns(), left_ns = on_finish->limit_ns;
+
+	lock_acquire(&on_finish->lock);
+	if (on_finish->end_ns)
+		left_ns = MIN(left_ns, on_finish->end_ns -
+					       MIN(now_ns, on_finish->end_ns));
+	lock_release(&on_finish->lock);
+	limit_ns = left_ns;
 
 	if (limit_ns)
 		run_command(task, limit_ns);

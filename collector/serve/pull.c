@@ -158,15 +158,6 @@ static void sum_job(struct job *job)
 	put_pull_item(item);
 }
 
-static bool has_source(const struct request *request,
-		       const struct recording_profiles *profiles)
-{
-	if (request->source == SOURCE_CPU)
-		return profiles->cpu;
-	return request->source == SOURCE_WAITS ? profiles->offcpu
-					       : profiles->heap;
-}
-
 static void add_pull_item(struct request *request, struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
@@ -178,7 +169,9 @@ static void add_pull_item(struct request *request, struct recording *recording)
 			return;
 	windows_program(recording, program);
 	if ((request->program && strcmp(program, request->program) != 0) ||
-	    !has_source(request, &setup->profiles))
+	    !(request->source == SOURCE_CPU	? setup->profiles.cpu
+	      : request->source == SOURCE_WAITS ? setup->profiles.offcpu
+						: setup->profiles.heap))
 		return;
 	item = calloc(1, sizeof(*item));
 	if (!item)
@@ -713,20 +706,12 @@ static bool is_permitted(struct MHD_Connection *connection)
 	return host && listen_options_is_loopback(host);
 }
 
-static bool has_body(struct MHD_Connection *connection)
-{
-	const char *length = MHD_lookup_connection_value(
-		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH);
-
-	return (length && strcmp(length, "0") != 0) ||
-	       MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-					   MHD_HTTP_HEADER_TRANSFER_ENCODING);
-}
-
 /* Rejects requests that are not served. MHD_YES without an answer: accepted. */
 static enum MHD_Result check_request(struct MHD_Connection *connection,
 				     const char *method)
 {
+	const char *length;
+
 	if (!is_permitted(connection))
 		return answer_text(
 			connection,
@@ -743,7 +728,11 @@ static enum MHD_Result check_request(struct MHD_Connection *connection,
 	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				   "only GET and HEAD\n");
-	if (has_body(connection))
+	length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+					     MHD_HTTP_HEADER_CONTENT_LENGTH);
+	if ((length && strcmp(length, "0") != 0) ||
+	    MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
+					MHD_HTTP_HEADER_TRANSFER_ENCODING))
 		return answer_text(connection, MHD_HTTP_BAD_REQUEST,
 				   "the request has a body: leave it out\n");
 	return make_busy(connection);

@@ -142,22 +142,6 @@ static bool look_inside(int dir_fd, struct kept *kept)
 	return finished;
 }
 
-static const struct kept *find_known_recording(
-	const struct retention *retention, const struct kept *kept)
-{
-	const struct kept *known =
-		retention->known.count ? bsearch(kept, retention->known.kept,
-						 retention->known.count,
-						 sizeof(*kept), compare_inodes)
-				       : NULL;
-
-	return known && known->dev == kept->dev &&
-			       time_ns(&known->changed) ==
-				       time_ns(&kept->changed)
-		       ? known
-		       : NULL;
-}
-
 static int add_folder(const struct retention *retention, const char *name,
 		      struct kept_list *list)
 {
@@ -177,7 +161,15 @@ static int add_folder(const struct retention *retention, const char *name,
 		free(kept.name);
 		return -ENOMEM;
 	}
-	known = find_known_recording(retention, &kept);
+	known = retention->known.count ? bsearch(&kept, retention->known.kept,
+						 retention->known.count,
+						 sizeof(kept), compare_inodes)
+				       : NULL;
+	known = known && known->dev == kept.dev &&
+				time_ns(&known->changed) ==
+					time_ns(&kept.changed)
+			? known
+			: NULL;
 	if (known) {
 		kept.ended_ns = known->ended_ns;
 		kept.bytes = known->bytes;
@@ -277,34 +269,6 @@ static void mark_old(struct kept *kept, size_t count,
 		}
 }
 
-static void mark_each(struct kept_list *list, const struct keep_limit *limit,
-		      uint64_t now_ns)
-{
-	size_t first = 0;
-
-	qsort(list->kept, list->count, sizeof(*list->kept),
-	      compare_program_age);
-	for (size_t i = 1; i <= list->count; i++)
-		if (i == list->count ||
-		    compare_programs(&list->kept[first], &list->kept[i])) {
-			mark_old(list->kept + first, i - first, limit, now_ns);
-			first = i;
-		}
-}
-
-static void log_removal(struct retention *retention, const struct kept *kept,
-			uint64_t now_ns)
-{
-	char size[SIZE_TEXT], age[SIZE_TEXT];
-
-	log_limited(&retention->removals, LOG_INFO,
-		    "removed recording '%s' (%s, ended %s ago): it was beyond "
-		    "--keep-recordings (%s)",
-		    kept->name, size_format_bytes(kept->bytes, size),
-		    size_format_ns(now_ns - MIN(now_ns, kept->ended_ns), age),
-		    kept->beyond);
-}
-
 /* Returns 0 or -errno. -EBUSY, -EBADMSG: must stay, at least for now. */
 static int remove_kept_folder(const struct retention *retention,
 			      const struct kept *kept)
@@ -330,11 +294,19 @@ static void remove_old(struct retention *retention, const struct kept *kept,
 	int err = remove_kept_folder(retention, kept);
 
 	if (!err) {
+		char size[SIZE_TEXT], age[SIZE_TEXT];
+
 		counts->removed++;
 		counts->removed_bytes += kept->bytes;
 		retention->owner.removed(retention->owner.context, kept->dev,
 					 kept->ino);
-		log_removal(retention, kept, now_ns);
+		log_limited(&retention->removals, LOG_INFO,
+			    "removed recording '%s' (%s, ended %s ago): it was "
+			    "beyond --keep-recordings (%s)",
+			    kept->name, size_format_bytes(kept->bytes, size),
+			    size_format_ns(now_ns - MIN(now_ns, kept->ended_ns),
+					   age),
+			    kept->beyond);
 		return;
 	}
 	counts->stuck++;
@@ -347,26 +319,21 @@ static void remove_old(struct retention *retention, const struct kept *kept,
 
 /* --- the thread ---------------------------------------------------------- */
 
-/* From now on, retention_look() posts another look. */
-static struct retention_counts begin_look(struct retention *retention)
+static void retention_job(struct job *job)
 {
+	struct retention *retention = (struct retention *)job; /* first */
 	struct retention_counts counts;
+	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
+	struct kept_list list = { 0 };
+	int err = list_recordings(retention, &list);
 
+	/* From now on, retention_look() posts another look. */
 	lock_acquire(&retention->lock);
 	retention->posted = false;
 	counts = retention->counts;
 	lock_release(&retention->lock);
 	counts.stuck = 0;
-	return counts;
-}
-
-static void retention_job(struct job *job)
-{
-	struct retention *retention = (struct retention *)job; /* first */
-	struct retention_counts counts = begin_look(retention);
-	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
-	struct kept_list list = { 0 };
-	int err = list_recordings(retention, &list);
+	counts = counts;
 
 	if (err)
 		log_limited(&retention->failures, LOG_WARN,
@@ -374,7 +341,18 @@ static void retention_job(struct job *job)
 			    "--keep-recordings: %s",
 			    strerror(-err));
 	if (list.count) {
-		mark_each(&list, &retention->limits->each, now_ns);
+		size_t first = 0;
+
+		qsort(list.kept, list.count, sizeof(*list.kept),
+		      compare_program_age);
+		for (size_t i = 1; i <= list.count; i++)
+			if (i == list.count ||
+			    compare_programs(&list.kept[first],
+					     &list.kept[i])) {
+				mark_old(list.kept + first, i - first,
+					 &retention->limits->each, now_ns);
+				first = i;
+			}
 		qsort(list.kept, list.count, sizeof(*list.kept),
 		      compare_recording_ages);
 		mark_old(list.kept, list.count, &retention->limits->all,

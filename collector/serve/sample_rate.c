@@ -15,32 +15,6 @@
 
 #define UNITS_OF_OVERHEAD 100000.0
 
-static void choose_by_budget(struct collect_options *options,
-			     struct collector *collector, double budget)
-{
-	options->cpu_hz = cpu_rate_for_budget(budget, collector->sample_ns);
-	if (!options->cpu_hz)
-		snprintf(collector->cpu_note, sizeof(collector->cpu_note),
-			 "no CPU samples: %u a second, at %.0f us each, would "
-			 "take more than half of --overhead %g%%; give --cpu "
-			 "HZ to have some",
-			 CPU_RATE_LEAST, collector->sample_ns / 1000,
-			 100 * budget);
-}
-
-static void check_given(const struct collect_options *options,
-			struct collector *collector, double budget)
-{
-	double share = options->cpu_hz * collector->sample_ns / 1e9;
-
-	if (budget > 0 && share > budget)
-		snprintf(collector->cpu_note, sizeof(collector->cpu_note),
-			 "the samples of --cpu %u take about %.1f %% of the "
-			 "CPU time, more than --overhead %g%%: leave out "
-			 "--cpu, or raise --overhead",
-			 options->cpu_hz, 100 * share, 100 * budget);
-}
-
 void sample_rate_choose(struct collect_options *options,
 			struct collector *collector)
 {
@@ -50,10 +24,28 @@ void sample_rate_choose(struct collect_options *options,
 		return;
 	if (budget > 0 && options->cpu_engine == CPU_PERF)
 		collector->sample_ns = calibrate_perf_ns(options->stack_bytes);
-	if (!options->cpu_auto)
-		check_given(options, collector, budget);
-	else if (budget > 0)
-		choose_by_budget(options, collector, budget);
+	if (!options->cpu_auto) {
+		double share = options->cpu_hz * collector->sample_ns / 1e9;
+
+		if (budget > 0 && share > budget)
+			snprintf(collector->cpu_note,
+				 sizeof(collector->cpu_note),
+				 "the samples of --cpu %u take about %.1f %% "
+				 "of the CPU time, more than --overhead %g%%: "
+				 "leave out --cpu, or raise --overhead",
+				 options->cpu_hz, 100 * share, 100 * budget);
+	} else if (budget > 0) {
+		options->cpu_hz =
+			cpu_rate_for_budget(budget, collector->sample_ns);
+		if (!options->cpu_hz)
+			snprintf(collector->cpu_note,
+				 sizeof(collector->cpu_note),
+				 "no CPU samples: %u a second, at %.0f us "
+				 "each, would take more than half of "
+				 "--overhead %g%%; give --cpu HZ to have some",
+				 CPU_RATE_LEAST, collector->sample_ns / 1000,
+				 100 * budget);
+	}
 	if (options->cpu_hz && options->cpu_engine == CPU_PERF)
 		options->cpu_hz = cpu_permitted_hz(options->cpu_hz);
 }

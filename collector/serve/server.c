@@ -90,18 +90,6 @@ struct received {
 	bool unheard; /* not received, because the closers are full */
 };
 
-/* Receives one message. The caller owns its descriptors. Returns the length in
- * bytes, or -errno. */
-static ssize_t receive_from_peer(int socket, struct received *got)
-{
-	ssize_t length =
-		closer_receive(socket, got->bytes, sizeof(got->bytes), got->fd,
-			       FDS_MAX, &got->fd_count, &got->cut);
-
-	got->length = length < 0 ? 0 : (size_t)length;
-	return length;
-}
-
 static const char *check_hello(const struct received *got)
 {
 	if (got->length < offsetof(struct wire_hello, pid) ||
@@ -160,27 +148,6 @@ static const char *open_peer(int socket, struct peer *peer)
 	return "it ended before the collector could answer";
 }
 
-static void send_reply(const struct server *server, int socket,
-		       const struct wire_reply *reply)
-{
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET,
-				  SCM_RIGHTS } };
-	struct iovec data = { (void *)reply, sizeof(*reply) };
-	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
-	int fd = liveness_fd(server->collector->liveness);
-
-	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	if (reply->status == WIRE_ACCEPTED) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control);
-	}
-	/* The pidfd reports a peer that is gone. */
-	(void)!sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
-}
-
 static bool note_regret(struct server *server, const struct received *got,
 			pid_t pid)
 {
@@ -222,6 +189,14 @@ static void answer_peer(struct caller *caller, const struct received *got)
 	struct wire_reply reply;
 	struct peer peer;
 	const char *wrong = check_peer(server, socket, &peer);
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET,
+				  SCM_RIGHTS } };
+	struct iovec data = { (void *)&reply, sizeof(reply) };
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
+	int fd = liveness_fd(server->collector->liveness);
 
 	if (!wrong && (note_regret(server, got, peer.pid) ||
 		       note_child(server, got, &peer)))
@@ -241,7 +216,13 @@ static void answer_peer(struct caller *caller, const struct received *got)
 		attach_hello(collector, &got->hello, got->fd, &peer, &reply,
 			     &arena);
 	}
-	send_reply(server, socket, &reply);
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	if (reply.status == WIRE_ACCEPTED) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control);
+	}
+	/* The pidfd reports a peer that is gone. */
+	(void)!sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 	if (arena)
 		attach_complete(collector, arena);
 	if (peer.pidfd >= 0)
@@ -255,8 +236,12 @@ static void caller_ready(struct watch *watch)
 	ssize_t length = 1;
 
 	/* Closing the socket discards an unreceived message. */
-	if (!caller->foreign && !got.unheard)
-		length = receive_from_peer(watch->fd, &got);
+	if (!caller->foreign && !got.unheard) {
+		length = closer_receive(watch->fd, got.bytes, sizeof(got.bytes),
+					got.fd, FDS_MAX, &got.fd_count,
+					&got.cut);
+		got.length = length < 0 ? 0 : (size_t)length;
+	}
 	if (length == -EAGAIN || length == -EINTR)
 		return;
 	if (length > 0)
@@ -291,23 +276,6 @@ static bool is_of_process(const struct connection *connection,
 	return caller_pid(connection) == *pid;
 }
 
-/* Evicts a connection for a new one of process @pid. All existing ones are
- * silent, because a caller is answered and closed after its message. */
-static void make_caller_room(struct server *server, pid_t pid)
-{
-	struct connections *callers = &server->callers;
-	struct connection *old = NULL;
-
-	if (connections_of(callers, caller_pid, pid) >= PROCESS_MAX)
-		old = connections_oldest(callers, is_of_process, &pid);
-	else if (callers->count >= CONNECTIONS_MAX)
-		old = connections_of_most(callers, caller_pid);
-	if (!old)
-		return;
-	session_log_refusal(server->collector, caller_pid(old), SAID_NOTHING);
-	connections_end(callers, old);
-}
-
 static void caller_waits_ready(struct watch *watch)
 {
 	struct server *server = (struct server *)watch;
@@ -316,6 +284,9 @@ static void caller_waits_ready(struct watch *watch)
 	const char *wrong;
 	int fd = listener_accept(&server->listener);
 	struct cpu_account *account;
+	pid_t pid;
+	struct connections *callers;
+	struct connection *evicted;
 
 	if (fd == -EMFILE || fd == -ENFILE)
 		session_log_refusal(server->collector, 0,
@@ -338,7 +309,21 @@ static void caller_waits_ready(struct watch *watch)
 		closer_close_socket(fd);
 		return;
 	}
-	make_caller_room(server, peer.pid);
+	/* Evicts a connection for a new one of process @pid. All existing ones
+	 * are silent, because a caller is answered and closed after its
+	 * message. */
+	pid = peer.pid;
+	callers = &server->callers;
+	evicted = NULL;
+	if (connections_of(callers, caller_pid, pid) >= PROCESS_MAX)
+		evicted = connections_oldest(callers, is_of_process, &pid);
+	else if (callers->count >= CONNECTIONS_MAX)
+		evicted = connections_of_most(callers, caller_pid);
+	if (evicted) {
+		session_log_refusal(server->collector, caller_pid(evicted),
+				    SAID_NOTHING);
+		connections_end(callers, evicted);
+	}
 	caller->server = server;
 	caller->pid = peer.pid;
 	caller->foreign = wrong;

@@ -93,26 +93,6 @@ static bool is_shared(const struct collector *collector)
 	return collector->options->allowed_count > 0;
 }
 
-static bool is_disk_full(struct collector *collector, const struct user *user)
-{
-	uint64_t most = collector->limits->max_total, own,
-		 all = most ? bytes_on_disk(collector, user, &own) : 0;
-
-	return most && !users_may_have(own, all, most, 1, is_shared(collector));
-}
-
-static uint32_t count_of_process(struct collector *collector, pid_t pid)
-{
-	const struct open_recording *open;
-	uint32_t count = 0;
-
-	lock_acquire(&collector->lock);
-	for (open = collector->recordings; open; open = open->next)
-		count += open->pid == pid;
-	lock_release(&collector->lock);
-	return count;
-}
-
 static bool is_large(uint64_t arena_bytes)
 {
 	return arena_bytes > ARENA_BYTES_USUAL;
@@ -145,14 +125,24 @@ const char *session_refuse(struct collector *collector, uid_t uid, pid_t pid,
 {
 	struct user *user = users_find(&collector->limits->users, uid);
 	const char *why = refuse_one_more(collector, user, arena_bytes);
+	uint64_t most, own, all;
+	const struct open_recording *open;
+	uint32_t count;
 
 	if (why)
 		return why;
 	if (pace_is_too_fast(&user->pace, getsid(pid), clock_boottime_ns()))
 		return "too many programs in a second";
-	if (count_of_process(collector, pid) >= OF_PROCESS_MAX)
+	count = 0;
+	lock_acquire(&collector->lock);
+	for (open = collector->recordings; open; open = open->next)
+		count += open->pid == pid;
+	lock_release(&collector->lock);
+	if (count >= OF_PROCESS_MAX)
 		return "too many recordings of this process are not finished";
-	if (is_disk_full(collector, user))
+	most = collector->limits->max_total;
+	all = most ? bytes_on_disk(collector, user, &own) : 0;
+	if (most && !users_may_have(own, all, most, 1, is_shared(collector)))
 		return "the recordings have reached --max-total (remove or "
 		       "move them, and start perfrec-collect again; see "
 		       "--keep-recordings)";
@@ -179,25 +169,6 @@ void session_log_refusal(struct collector *collector, pid_t pid,
 	}
 	log_limited(&refusal->limit, LOG_WARN,
 		    "refused program with pid %d: %s", (int)pid, why);
-}
-
-/* Saves the size of recording @dir_fd, to subtract it when retention removes
- * the recording. Collector lock held. */
-static void list_finished(struct collector *collector, int dir_fd,
-			  uint64_t bytes, struct user *user)
-{
-	struct session_limits *limits = collector->limits;
-	struct finished_recording *one;
-	struct stat status;
-
-	/* Without memory it counts until the collector ends. */
-	if (!collector->retention || fstat(dir_fd, &status) < 0 ||
-	    grow_array(limits->finished, limits->finished_room,
-		       limits->finished_count + 1))
-		return;
-	one = &limits->finished[limits->finished_count++];
-	*one = (struct finished_recording){ status.st_dev, status.st_ino, bytes,
-					    user };
 }
 
 void session_removed(void *context, dev_t dev, ino_t ino)
@@ -230,6 +201,9 @@ static void recording_ended(struct recording *recording, int err, void *context)
 		.whole = !err,
 	};
 	uint64_t bytes = own_files_bytes(finished.dir_fd), one = 1;
+	struct session_limits *limits;
+	struct finished_recording *row;
+	struct stat status;
 
 	lock_acquire(&collector->lock);
 	while (*link != open)
@@ -239,7 +213,18 @@ static void recording_ended(struct recording *recording, int err, void *context)
 	collector->limits->finished_bytes += bytes;
 	open->user->has.recordings--;
 	open->user->has.disk_bytes += bytes;
-	list_finished(collector, finished.dir_fd, bytes, open->user);
+	/* Retention subtracts the size when it
+	 * removes the recording. */
+	limits = collector->limits;
+	/* Without memory it counts until the collector ends. */
+	if (collector->retention && !(fstat(finished.dir_fd, &status) < 0) &&
+	    !grow_array(limits->finished, limits->finished_room,
+			limits->finished_count + 1)) {
+		row = &limits->finished[limits->finished_count++];
+		*row = (struct finished_recording){ status.st_dev,
+						    status.st_ino, bytes,
+						    open->user };
+	}
 	lock_release(&collector->lock);
 	if (err != -ECANCELED)
 		on_finish_run(collector->on_finish, &finished);

@@ -84,11 +84,18 @@ const char *stats_refusal(const struct stats *stats, size_t index,
 
 /* --- one recording ------------------------------------------------------- */
 
-static void add_rings(struct stats_recording *row, const struct arena *arena)
+static void add_arena(const struct collector *collector,
+		      struct stats_recording *row, struct arena *arena)
 {
-	const struct arena_setup *setup = arena_setup(arena);
-	uint64_t most = setup->ring_cells;
+	struct arena_live live = arena_live(arena);
+	const struct arena_setup *setup;
+	uint64_t most;
 
+	row->threads += live.threads;
+	row->spans += live.spans;
+	row->lost += live.lost;
+	setup = arena_setup(arena);
+	most = setup->ring_cells;
 	for (uint32_t i = 0; i < setup->slot_count; i++) {
 		const struct slot_shm *slot = arena_slot_shm(arena, i);
 		/* relaxed: a figure for a person */
@@ -104,17 +111,6 @@ static void add_rings(struct stats_recording *row, const struct arena *arena)
 		row->fullest_bytes = MAX(row->fullest_bytes, unread);
 	}
 	row->ring_bytes = MAX(row->ring_bytes, most * sizeof(struct record));
-}
-
-static void add_arena(const struct collector *collector,
-		      struct stats_recording *row, struct arena *arena)
-{
-	struct arena_live live = arena_live(arena);
-
-	row->threads += live.threads;
-	row->spans += live.spans;
-	row->lost += live.lost;
-	add_rings(row, arena);
 	arena_lock(arena);
 	for (const struct process *process = arena_first_process(arena);
 	     process; process = process_next(process)) {
@@ -128,29 +124,25 @@ static void add_arena(const struct collector *collector,
 			MAX(row->lag_ns, drain_lag_ns(collector->drain, arena));
 }
 
-static void fill_flight(struct stats_recording *row,
-			struct recording *recording)
+static struct stats_recording *stats_row_of(struct stats *stats, size_t *room,
+					    struct recording *recording)
 {
-	const struct flight_recorder_sums sums =
-		flight_recorder_seen(recording);
-
-	row->flight_bytes = sums.memory_bytes;
-	row->flight_kept_ns = sums.kept_ns;
-	row->triggers = sums.triggers;
-	row->lost_triggers = sums.lost;
-	row->snapshots = sums.folder.written;
-	row->removed_snapshots = sums.folder.removed;
-	row->unwritten_snapshots = sums.unwritten;
-	row->snapshot_bytes = sums.folder.bytes;
-}
-
-static void fill_recording(struct stats_recording *row,
-			   struct recording *recording)
-{
-	const struct recording_setup *setup = recording_setup(recording);
-	const struct totals *totals = recording_lock(recording);
+	struct stats_recording *row;
+	const struct recording_setup *setup;
+	const struct totals *totals;
 	struct recording_use use[BUDGET_KINDS];
+	struct flight_recorder_sums sums;
 
+	/* Programs of one recording are adjacent. */
+	for (size_t i = stats->count; i-- > 0;)
+		if (stats->recordings[i].recording == recording)
+			return &stats->recordings[i];
+	if (grow_array(stats->recordings, *room, stats->count + 1))
+		return NULL;
+	row = &stats->recordings[stats->count++];
+	*row = (struct stats_recording){ 0 };
+	setup = recording_setup(recording);
+	totals = recording_lock(recording);
 	row->stacks = totals->sampled.unwound;
 	row->stacks_cached = totals->sampled.cached;
 	recording_unlock(recording);
@@ -163,26 +155,18 @@ static void fill_recording(struct stats_recording *row,
 	row->lagging = trace_file_lags(setup->trace);
 	row->trace_bytes = trace_file_bytes(setup->trace);
 	row->trace_bytes_max = setup->max_bytes;
-	if (!setup->flight)
-		return;
-	row->flight_bytes_max = setup->options->flight.bytes;
-	fill_flight(row, recording);
-}
-
-static struct stats_recording *stats_row_of(struct stats *stats, size_t *room,
-					    struct recording *recording)
-{
-	struct stats_recording *row;
-
-	/* Programs of one recording are adjacent. */
-	for (size_t i = stats->count; i-- > 0;)
-		if (stats->recordings[i].recording == recording)
-			return &stats->recordings[i];
-	if (grow_array(stats->recordings, *room, stats->count + 1))
-		return NULL;
-	row = &stats->recordings[stats->count++];
-	*row = (struct stats_recording){ 0 };
-	fill_recording(row, recording);
+	if (setup->flight) {
+		row->flight_bytes_max = setup->options->flight.bytes;
+		sums = flight_recorder_seen(recording);
+		row->flight_bytes = sums.memory_bytes;
+		row->flight_kept_ns = sums.kept_ns;
+		row->triggers = sums.triggers;
+		row->lost_triggers = sums.lost;
+		row->snapshots = sums.folder.written;
+		row->removed_snapshots = sums.folder.removed;
+		row->unwritten_snapshots = sums.unwritten;
+		row->snapshot_bytes = sums.folder.bytes;
+	}
 	return row;
 }
 
@@ -207,67 +191,6 @@ static int gather_recordings(const struct collector *collector,
 }
 
 /* --- the collector ------------------------------------------------------- */
-
-static void gather_process(const struct collector *collector,
-			   struct stats_daemon *daemon)
-{
-	struct timespec cpu = { 0 };
-	struct rlimit files = { 0 };
-	DIR *dir = opendir("/proc/self/fd");
-	uint64_t count = 0;
-
-	while (dir && readdir(dir))
-		count++;
-	if (dir)
-		closedir(dir);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	getrlimit(RLIMIT_NOFILE, &files);
-	daemon->uptime_ns = clock_boottime_ns() - collector->start_ns;
-	daemon->cpu_ns =
-		(uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
-	daemon->rss_bytes = proc_resident_bytes(getpid());
-	/* Without ".", ".." and the folder. */
-	daemon->open_files = count > 3 ? count - 3 : 0;
-	daemon->open_files_max = files.rlim_cur;
-}
-
-static void gather_caches(const struct collector *collector,
-			  struct stats_daemon *daemon)
-{
-	struct symbol_cache_use use = symbol_cache_use_all(collector->symbols);
-	struct helper_counts helpers = helper_counts();
-
-	daemon->names_bytes = use.names;
-	daemon->names_bytes_max = SYMBOL_NAMES_MAX;
-	daemon->tables_bytes = use.tables;
-	daemon->tables_bytes_max = SYMBOL_TABLES_MAX;
-	daemon->helpers = helpers.running;
-	daemon->helpers_started = helpers.started;
-	daemon->helpers_failed = helpers.failed;
-}
-
-static void gather_removed(const struct collector *collector,
-			   struct stats_daemon *daemon)
-{
-	const struct retention_counts counts =
-		retention_counts(collector->retention);
-
-	daemon->removed = counts.removed;
-	daemon->removed_bytes = counts.removed_bytes;
-	daemon->stuck = counts.stuck;
-}
-
-static void gather_on_finish(const struct collector *collector,
-			     struct stats_daemon *daemon)
-{
-	const struct on_finish_counts counts =
-		on_finish_counts(collector->on_finish);
-
-	daemon->on_finish_run = counts.run;
-	daemon->on_finish_failed = counts.failed;
-	daemon->on_finish_skipped = counts.skipped;
-	daemon->on_finish_waiting = counts.waiting;
-}
 
 static void gather_sums(struct collector *collector, struct stats *stats)
 {
@@ -303,6 +226,14 @@ static void gather_sums(struct collector *collector, struct stats *stats)
 int stats_gather(struct collector *collector, struct stats *out)
 {
 	int err;
+	struct symbol_cache_use use;
+	struct helper_counts helpers;
+	struct retention_counts counts;
+	struct on_finish_counts finish;
+	struct timespec cpu;
+	struct rlimit files;
+	DIR *dir;
+	uint64_t count;
 
 	*out = (struct stats){ .collector = collector };
 	err = gather_recordings(collector, out);
@@ -310,10 +241,41 @@ int stats_gather(struct collector *collector, struct stats *out)
 		stats_release(out);
 		return err;
 	}
-	gather_process(collector, &out->daemon);
-	gather_caches(collector, &out->daemon);
-	gather_removed(collector, &out->daemon);
-	gather_on_finish(collector, &out->daemon);
+	cpu = (struct timespec){ 0 };
+	files = (struct rlimit){ 0 };
+	dir = opendir("/proc/self/fd");
+	count = 0;
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	getrlimit(RLIMIT_NOFILE, &files);
+	out->daemon.uptime_ns = clock_boottime_ns() - collector->start_ns;
+	out->daemon.cpu_ns =
+		(uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	out->daemon.rss_bytes = proc_resident_bytes(getpid());
+	/* Without ".", ".." and the folder. */
+	out->daemon.open_files = count > 3 ? count - 3 : 0;
+	out->daemon.open_files_max = files.rlim_cur;
+	use = symbol_cache_use_all(collector->symbols);
+	helpers = helper_counts();
+	out->daemon.names_bytes = use.names;
+	out->daemon.names_bytes_max = SYMBOL_NAMES_MAX;
+	out->daemon.tables_bytes = use.tables;
+	out->daemon.tables_bytes_max = SYMBOL_TABLES_MAX;
+	out->daemon.helpers = helpers.running;
+	out->daemon.helpers_started = helpers.started;
+	out->daemon.helpers_failed = helpers.failed;
+	counts = retention_counts(collector->retention);
+	out->daemon.removed = counts.removed;
+	out->daemon.removed_bytes = counts.removed_bytes;
+	out->daemon.stuck = counts.stuck;
+	finish = on_finish_counts(collector->on_finish);
+	out->daemon.on_finish_run = finish.run;
+	out->daemon.on_finish_failed = finish.failed;
+	out->daemon.on_finish_skipped = finish.skipped;
+	out->daemon.on_finish_waiting = finish.waiting;
 	gather_sums(collector, out);
 	stats_gather_push(out);
 	return 0;

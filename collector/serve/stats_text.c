@@ -60,50 +60,11 @@ static void write_label(FILE *out, const char *text)
 	}
 }
 
-static void write_daemon(FILE *out, const struct stats *stats)
-{
-	for (size_t i = 0; i < stats_daemon_row_count; i++) {
-		const struct stats_row *row = &stats_daemon_rows[i];
-
-		/* write_refusals() writes these, with a label. */
-		if (!strcmp(row->member, "refused") ||
-		    !strcmp(row->member, "push_refused"))
-			continue;
-		write_metric_head(out, PREFIX, row);
-		fprintf(out, PREFIX "%s", row->metric);
-		write_value(out, row, &stats->daemon);
-	}
-}
-
 static void write_reasons_head(FILE *out, const char *member)
 {
 	for (size_t i = 0; i < stats_daemon_row_count; i++)
 		if (!strcmp(stats_daemon_rows[i].member, member))
 			write_metric_head(out, PREFIX, &stats_daemon_rows[i]);
-}
-
-static void write_push_refusals(FILE *out, const struct stats *stats)
-{
-	write_reasons_head(out, "push_refused");
-	for (size_t i = 0; i < stats->push_refusal_count; i++) {
-		fputs(PREFIX "push_refused_total{reason=\"", out);
-		write_label(out, stats->push_refusals[i].why);
-		fprintf(out, "\"} %" PRIu64 "\n",
-			stats->push_refusals[i].requests);
-	}
-}
-
-static void write_refusals(FILE *out, const struct stats *stats)
-{
-	uint64_t programs;
-	const char *why;
-
-	write_reasons_head(out, "refused");
-	for (size_t i = 0; (why = stats_refusal(stats, i, &programs)); i++) {
-		fputs(PREFIX "refusals_total{reason=\"", out);
-		write_label(out, why);
-		fprintf(out, "\"} %" PRIu64 "\n", programs);
-	}
 }
 
 static void write_recordings(FILE *out, const struct stats *stats)
@@ -140,14 +101,39 @@ char *stats_text(struct collector *collector)
 		return NULL;
 	out = open_memstream(&text, &bytes);
 	if (out) {
+		uint64_t programs;
+		const char *why;
+
 		fprintf(out,
 			"# HELP " PREFIX "build_info Version and process ID.\n"
 			"# TYPE " PREFIX "build_info gauge\n" PREFIX
 			"build_info{version=\"%s\",pid=\"%d\"} 1\n",
 			PERFREC_VERSION, (int)getpid());
-		write_daemon(out, &stats);
-		write_refusals(out, &stats);
-		write_push_refusals(out, &stats);
+		for (size_t i = 0; i < stats_daemon_row_count; i++) {
+			const struct stats_row *row = &stats_daemon_rows[i];
+
+			/* write_refusals() writes these, with a label. */
+			if (!strcmp(row->member, "refused") ||
+			    !strcmp(row->member, "push_refused"))
+				continue;
+			write_metric_head(out, PREFIX, row);
+			fprintf(out, PREFIX "%s", row->metric);
+			write_value(out, row, &stats.daemon);
+		}
+		write_reasons_head(out, "refused");
+		for (size_t i = 0; (why = stats_refusal(&stats, i, &programs));
+		     i++) {
+			fputs(PREFIX "refusals_total{reason=\"", out);
+			write_label(out, why);
+			fprintf(out, "\"} %" PRIu64 "\n", programs);
+		}
+		write_reasons_head(out, "push_refused");
+		for (size_t i = 0; i < stats.push_refusal_count; i++) {
+			fputs(PREFIX "push_refused_total{reason=\"", out);
+			write_label(out, stats.push_refusals[i].why);
+			fprintf(out, "\"} %" PRIu64 "\n",
+				stats.push_refusals[i].requests);
+		}
 		write_recordings(out, &stats);
 	}
 	stats_release(&stats);
