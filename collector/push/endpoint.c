@@ -77,16 +77,18 @@ static int set_path(CURLU *url, const struct protocol *protocol)
 	char *path = NULL, *whole;
 	int err = -ENOMEM;
 	size_t length;
+	bool has_path;
 
 	if (curl_url_get(url, CURLUPART_PATH, &path, 0) != CURLUE_OK)
 		return err;
 	length = strlen(path);
 	while (length && path[length - 1] == '/')
 		length--;
-	if (ends_with(path, protocol->path) || ends_with(path, "/v1/profiles"))
-		err = 0;
-	else if (asprintf(&whole, "%.*s%s", (int)length, path,
-			  protocol->path) >= 0) {
+	path[length] = '\0';
+	has_path = ends_with(path, protocol->path) ||
+		   ends_with(path, "/v1/profiles");
+	if (asprintf(&whole, "%s%s", path, has_path ? "" : protocol->path) >=
+	    0) {
 		if (curl_url_set(url, CURLUPART_PATH, whole, 0) == CURLUE_OK)
 			err = 0;
 		free(whole);

@@ -42,3 +42,11 @@ push spool "otlp+http://127.0.0.1:$port"
 expect_status 0
 expect_match err 'took a part only: it rejected 3 profiles: .the answer repeats our cred'
 expect_no_match err 'a=b'
+
+# The path of the protocol is not appended to itself.
+start_server state3
+windows spool 1 kinds=cpu
+push spool "otlp+http://127.0.0.1:$port/v1development/profiles/"
+expect_status 0
+expect_empty spool
+expect_match state3/log '^200 /v1development/profiles '
