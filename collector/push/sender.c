@@ -44,8 +44,6 @@ struct sender *sender_new(uint32_t lanes, long seconds)
 		sender->lanes[i].easy = curl_easy_init();
 		if (!sender->lanes[i].easy)
 			break;
-		curl_easy_setopt(sender->lanes[i].easy, CURLOPT_PRIVATE,
-				 &sender->lanes[i]);
 	}
 	if (sender->multi && sender->lanes[lanes - 1].easy)
 		return sender;
@@ -123,6 +121,9 @@ static int set_options(struct sender *sender, struct lane *lane,
 	CURL *easy = lane->easy;
 	CURLcode result = CURLE_OK;
 
+	/* Without the file of certificates of an earlier load. */
+	curl_easy_reset(easy);
+	SET(PRIVATE, lane);
 	SET(URL, lane->url);
 	SET(HTTPHEADER, lane->headers);
 	SET(POST, 1L);

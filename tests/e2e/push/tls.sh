@@ -28,3 +28,19 @@ expect_status 0
 [ ! -s err ] || fail "$(cat err)"
 expect_empty spool
 expect_same state
+
+# A file that is read again and names no certificates any more.
+rm -rf state2 spool
+start_server state2 --tls cert key
+printf '* 401\n' >state2/plan
+printf 'SSL_CERT_FILE=cert\nPYROSCOPE_AUTH_TOKEN=wrong\n' >auth
+chmod 600 auth
+windows spool 2
+is_told_again()
+{
+	[ -s state2/log ] || return 1
+	printf 'PYROSCOPE_AUTH_TOKEN=wrong\n' >auth
+	grep -q 'cannot trust' err
+}
+push_until is_told_again spool "pyroscope+https://127.0.0.1:$port" --push-auth auth
+expect_status 0
