@@ -578,10 +578,29 @@ static uint64_t wait_ns(const struct run *run)
 	return wait;
 }
 
+static void read_input(struct run *run)
+{
+	char bytes[4096];
+	ssize_t got = read(INPUT, bytes, sizeof(bytes));
+
+	if (got > 0) {
+		run->has_windows = true;
+		run->scan_ns = run->now.mono_ns + SCAN_WAIT_NS;
+	} else if (!got || (errno != EINTR && errno != EAGAIN)) {
+		run->has_windows = true;
+		run->scan_ns = 0;
+		run->end_ns = run->now.mono_ns + run->options->linger_ns;
+		run->say_ns =
+			run->options->quiet ? 0 : run->now.mono_ns + SAY_NS;
+		schedule_end(&run->schedule, &run->now);
+	}
+}
+
 static bool is_over(const struct run *run)
 {
 	return run->end_ns && !run->has_windows &&
-	       (!run->schedule.count || run->now.mono_ns >= run->end_ns);
+	       ((!run->schedule.count && !run->schedule.left_out) ||
+		run->now.mono_ns >= run->end_ns);
 }
 
 static void send_windows(struct run *run)
@@ -589,6 +608,11 @@ static void send_windows(struct run *run)
 	struct sender_answer answer;
 
 	while (!is_over(run)) {
+		if (run->schedule.left_out &&
+		    run->schedule.count <= SCHEDULE_WINDOWS_MAX / 2) {
+			run->schedule.left_out = false;
+			run->has_windows = true;
+		}
 		if (run->has_windows && run->now.mono_ns >= run->scan_ns) {
 			int err = spool_scan(&run->spool, &run->schedule,
 					     &run->now);
@@ -616,28 +640,8 @@ static void send_windows(struct run *run)
 			read_time(run);
 			if (run->end_ns)
 				run->end_ns = run->now.mono_ns;
-			else {
-				char bytes[4096];
-				ssize_t got = read(INPUT, bytes, sizeof(bytes));
-
-				if (got > 0) {
-					run->has_windows = true;
-					run->scan_ns =
-						run->now.mono_ns + SCAN_WAIT_NS;
-				} else if (!got || (errno != EINTR &&
-						    errno != EAGAIN)) {
-					run->has_windows = true;
-					run->scan_ns = 0;
-					run->end_ns = run->now.mono_ns +
-						      run->options->linger_ns;
-					run->say_ns =
-						run->options->quiet
-							? 0
-							: run->now.mono_ns +
-								  SAY_NS;
-					schedule_end(&run->schedule, &run->now);
-				}
-			}
+			else
+				read_input(run);
 		}
 		read_time(run);
 		say_silences(run, false);

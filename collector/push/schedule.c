@@ -107,8 +107,16 @@ int schedule_see(struct schedule *schedule, const char *name, uint64_t bytes,
 	at = find_place(schedule, new.start_ns, new.session);
 	if (is_at(schedule, at, new.start_ns, new.session))
 		return 0;
-	if (schedule->count == SCHEDULE_WINDOWS_MAX)
-		return -ENOSPC;
+	if (schedule->count == SCHEDULE_WINDOWS_MAX) {
+		const struct schedule_window *newest =
+			&schedule->windows[schedule->count - 1];
+
+		schedule->left_out = true;
+		if (at == schedule->count || newest->busy)
+			return 0;
+		schedule->bytes -= newest->bytes;
+		schedule->count--;
+	}
 	if (grow_array(schedule->windows, schedule->room, schedule->count + 1))
 		return -ENOMEM;
 	snprintf(new.name, sizeof(new.name), "%s", name);
@@ -131,6 +139,7 @@ static bool finish_lane(struct schedule *schedule, size_t at, uint32_t lane)
 
 	window->busy &= ~(1u << lane);
 	window->done |= 1u << lane;
+	window->begun &= ~(1u << lane);
 	if (window->done == all_lanes(schedule)) {
 		remove_window(schedule, at);
 		return true;
@@ -213,12 +222,21 @@ uint32_t schedule_pick(struct schedule *schedule, uint32_t lane,
 	const uint32_t bit = 1u << lane;
 	uint64_t bytes = 0;
 	uint32_t count = 0;
+	size_t first = 0;
 
 	if (!one->batch_now)
 		one->batch_now = one->batch_max;
 	if (one->is_busy || now->mono_ns < ready_ns(schedule, lane))
 		return 0;
-	for (size_t i = 0; i < schedule->count && count < one->batch_now; i++) {
+	/* An older window in between would have it sent from its first part
+	 * once more. */
+	for (size_t i = 0; one->batch_max == 1 && i < schedule->count; i++)
+		if (schedule->windows[i].begun & bit) {
+			first = i;
+			break;
+		}
+	for (size_t i = first; i < schedule->count && count < one->batch_now;
+	     i++) {
 		struct schedule_window *window = &schedule->windows[i];
 
 		if (window->done & bit)
@@ -274,6 +292,8 @@ static uint32_t end_request(struct schedule *schedule, uint32_t lane,
 		}
 		ended++;
 		window->busy &= ~bit;
+		if (!finish && schedule->lanes[lane].batch_max == 1)
+			window->begun |= bit;
 		if (finish && why != SCHEDULE_SENT)
 			schedule->ops->lost(schedule->context, window, lane,
 					    why);

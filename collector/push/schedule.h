@@ -46,6 +46,8 @@ struct schedule_window {
 	uint64_t start_ns, session; /* of its name */
 	uint64_t bytes;
 	uint32_t done, busy; /* bit for each lane */
+	uint32_t begun; /* likewise: a lane of single windows may have some
+			 * of its parts */
 	char name[SCHEDULE_NAME_BYTES];
 };
 
@@ -84,6 +86,8 @@ struct schedule {
 	uint64_t bytes;
 	uint64_t settle_ns; /* no request before, unless @is_ending */
 	bool is_ending;
+	bool left_out; /* there were too many windows: scan again for the
+			* newest when there is room */
 };
 
 void schedule_release(struct schedule *schedule);
@@ -92,7 +96,8 @@ void schedule_release(struct schedule *schedule);
 bool schedule_parse(const char *name, uint64_t *start_ns, uint64_t *session);
 bool schedule_has(const struct schedule *schedule, const char *name);
 /* Takes in a new window. @done: bit for each lane that has it already. 0;
- * -EINVAL: windows have other names; -ENOMEM; -ENOSPC: there are too many. */
+ * -EINVAL: windows have other names; -ENOMEM. Of too many windows it keeps the
+ * oldest, and sets left_out: the others stay in the spool. */
 int schedule_see(struct schedule *schedule, const char *name, uint64_t bytes,
 		 uint32_t done, const struct schedule_time *now);
 /* Gives up windows that are too old for a lane, and the oldest while all have

@@ -145,7 +145,8 @@ int spool_scan(struct spool *spool, struct schedule *schedule,
 		err = schedule_see(schedule, entry->d_name, bytes, done, now);
 	}
 	closedir(folder);
-	/* With -ENOSPC some were not looked at. */
-	spool->was_scanned |= !err;
-	return err == -ENOSPC ? 0 : err;
+	/* The marks of windows that are left out are still to be read. */
+	spool->was_scanned =
+		!schedule->left_out && (spool->was_scanned || !err);
+	return err;
 }

@@ -82,15 +82,21 @@ static void pass(struct rig *rig, uint64_t ns)
 	rig->now.unix_ns += ns;
 }
 
-static void add(struct rig *rig, unsigned int session, uint64_t bytes)
+static void add_at(struct rig *rig, uint64_t unix_ns, unsigned int session,
+		   uint64_t bytes)
 {
 	char name[64];
 
-	snprintf(name, sizeof(name), "%llu-%u",
-		 (unsigned long long)rig->now.unix_ns, session);
+	snprintf(name, sizeof(name), "%llu-%u", (unsigned long long)unix_ns,
+		 session);
 	ck_assert_int_eq(
 		schedule_see(&rig->schedule, name, bytes, 0, &rig->now), 0);
 	ck_assert(schedule_has(&rig->schedule, name));
+}
+
+static void add(struct rig *rig, unsigned int session, uint64_t bytes)
+{
+	add_at(rig, rig->now.unix_ns, session, bytes);
 }
 
 static void arrive(struct rig *rig, uint32_t lane)
@@ -332,5 +338,52 @@ TEST(a_day_doubles_and_loses_nothing_unsaid)
 	ck_assert_uint_gt(rig->lost_by[SCHEDULE_TOO_OLD], 100);
 	ck_assert_uint_gt(rig->lost_by[SCHEDULE_REFUSED], 10);
 	ck_assert_uint_eq(rig->schedule.bytes, 0);
+	rig_free(rig);
+}
+
+/* A server that gets windows in parts may have got some of the first one. */
+TEST(a_window_that_is_begun_goes_on_before_an_older_one)
+{
+	struct rig *rig = rig_new(1, 1 << 20);
+
+	rig->schedule.lanes[0].batch_max = 1;
+	pass(rig, 10 * SECOND);
+	add(rig, 2, 100);
+	pass(rig, SECOND);
+	ck_assert_uint_eq(pick(rig, 0), 1);
+	schedule_again(&rig->schedule, 0, &rig->now, 0, 0);
+	add_at(rig, rig->now.unix_ns - 5 * SECOND, 1, 100);
+	pass(rig, 10 * SECOND);
+	for (uint64_t session = 2; session; session--) {
+		ck_assert_uint_eq(pick(rig, 0), 1);
+		ck_assert_uint_eq(
+			schedule_picked(&rig->schedule, 0, NULL)->session,
+			session);
+		schedule_accepted(&rig->schedule, 0);
+	}
+	rig_free(rig);
+}
+
+/* The folder has them in any order. */
+TEST(of_too_many_windows_the_oldest_are_known)
+{
+	struct rig *rig = rig_new(1, UINT64_MAX);
+
+	for (uint64_t i = 0; i < SCHEDULE_WINDOWS_MAX; i++)
+		add_at(rig, EPOCH + i, 1, 1);
+	ck_assert(!rig->schedule.left_out);
+	for (uint64_t i = 1; i <= 10; i++)
+		add_at(rig, EPOCH - i, 1, 1);
+	ck_assert(rig->schedule.left_out);
+	ck_assert_uint_eq(rig->schedule.count, SCHEDULE_WINDOWS_MAX);
+	ck_assert_uint_eq(rig->schedule.bytes, SCHEDULE_WINDOWS_MAX);
+	ck_assert_uint_eq(rig->schedule.windows[0].start_ns, EPOCH - 10);
+	ck_assert_uint_eq(rig->removed[1], 0);
+	ck_assert_uint_eq(rig->lost[0][1], 0);
+	/* A newer one waits as well. */
+	ck_assert_int_eq(schedule_see(&rig->schedule, "9999999999999999999-1",
+				      1, 0, &rig->now),
+			 0);
+	ck_assert(!schedule_has(&rig->schedule, "9999999999999999999-1"));
 	rig_free(rig);
 }
