@@ -98,11 +98,12 @@ static void append_change(struct function_log *log, uint64_t function,
 {
 	uint32_t at = log->count % FUNCTION_LOG_CHANGES;
 
-	/* relaxed, both: published below; a reader that overlaps with a
-	 * replacement looks at the count again */
-	atom_store_rlx(&log->change[at].function,
+	/* order: rel, FUNCTIONS: a reader that sees part of it in place of
+	 * the old change also sees the last count, and drops the old one */
+	atom_store_rel(&log->change[at].function,
 		       function << KIND_BITS | (uint64_t)kind);
-	atom_store_rlx(&log->change[at].ns, ns);
+	/* order: rel, FUNCTIONS: as above */
+	atom_store_rel(&log->change[at].ns, ns);
 	/* order: rel, FUNCTIONS: the change comes before it is counted */
 	atom_store_rel(&log->count, log->count + 1);
 }
@@ -128,8 +129,9 @@ static struct entry *get_entry(struct function_log *log, uint64_t function)
 
 static void add_time(struct entry *entry, uint64_t ns)
 {
-	/* relaxed: published by the count */
-	atom_store_rlx(&entry->ns[entry->changes % FUNCTION_LOG_TIMES], ns);
+	/* order: rel, FUNCTIONS: a reader that sees it in place of the old time
+	 * also sees the last count */
+	atom_store_rel(&entry->ns[entry->changes % FUNCTION_LOG_TIMES], ns);
 	/* order: rel, FUNCTIONS: a time comes before it is counted */
 	atom_store_rel(&entry->changes, entry->changes + 1);
 }
@@ -261,14 +263,24 @@ static bool look_at_times(const struct entry *entry, uint64_t ns,
 			  struct function_then *state)
 {
 	/* order: acq, FUNCTIONS: the times it counts are whole */
-	uint32_t changes = atom_load_acq(&entry->changes);
+	uint32_t changes = atom_load_acq(&entry->changes), now;
 	uint64_t at_ns;
 	bool found = false;
 
 	for (uint32_t i = changes;
 	     i > 0 && changes - i < FUNCTION_LOG_TIMES - 1; i--) {
-		/* relaxed: the count orders it */
-		at_ns = atom_load_rlx(&entry->ns[(i - 1) % FUNCTION_LOG_TIMES]);
+		/* order: acq, FUNCTIONS: it comes before the second look */
+		at_ns = atom_load_acq(&entry->ns[(i - 1) % FUNCTION_LOG_TIMES]);
+		/* relaxed: the acquires order it */
+		now = atom_load_rlx(&entry->changes);
+		/* Changes that came since have overwritten it. */
+		if (now - i >= FUNCTION_LOG_TIMES - 1) {
+			state->off = found = false;
+			state->off_ns = 0;
+			changes = now;
+			i = now + 1;
+			continue;
+		}
 		if (at_ns > ns)
 			continue;
 		if (!found)
