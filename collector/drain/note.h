@@ -19,7 +19,8 @@ struct encode_event;
 struct seq_names;
 struct site;
 
-#define NOTE_FLOWS_MAX 16 /* of an event; more are dropped and counted */
+/* Flows of an event. The shim drops more than 8 and counts them. */
+#define NOTE_FLOWS_MAX 8
 
 struct note {
 	uint32_t arg_count; /* from the record, not checked */
