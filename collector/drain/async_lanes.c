@@ -21,6 +21,7 @@
 
 #include "collector/base/budget.h"
 #include "collector/base/grow.h"
+#include "collector/base/random.h"
 #include "collector/drain/note.h"
 #include "collector/names/sites.h"
 #include "collector/record/recording.h"
@@ -62,12 +63,14 @@ struct shared_track {
 	bool has_set;
 };
 
-uint32_t lanes_bucket(uint64_t a, uint64_t b, uint32_t buckets)
+uint32_t lanes_bucket(const struct async_lanes *lanes, uint64_t a, uint64_t b,
+		      uint32_t buckets)
 {
-	return (uint32_t)((a ^ b * 0x9e3779b97f4a7c15ULL) *
-				  0xff51afd7ed558ccdULL >>
-			  32) &
-	       (buckets - 1);
+	const unsigned __int128 product =
+		(unsigned __int128)(a ^ lanes->secret[0]) *
+		(b ^ lanes->secret[1]);
+
+	return (uint32_t)(product ^ product >> 64) & (buckets - 1);
 }
 
 /* --- memory -------------------------------------------------------------- */
@@ -277,7 +280,8 @@ static bool grow_tracks(struct async_lanes *lanes)
 
 		while ((track = lanes->track[i])) {
 			lanes->track[i] = track->next;
-			head = &table[lanes_bucket(track->uuid, 0, buckets)];
+			head = &table[lanes_bucket(lanes, track->uuid, 0,
+						   buckets)];
 			track->next = *head;
 			*head = track;
 		}
@@ -295,7 +299,8 @@ struct shared_track *lanes_track(struct async_lanes *lanes, uint64_t uuid)
 
 	if (!grow_tracks(lanes))
 		return NULL;
-	head = &lanes->track[lanes_bucket(uuid, 0, lanes->track_buckets)];
+	head = &lanes->track[lanes_bucket(lanes, uuid, 0,
+					  lanes->track_buckets)];
 	for (track = *head; track; track = track->next)
 		if (track->uuid == uuid)
 			return track;
@@ -454,7 +459,9 @@ void lanes_init(struct async_lanes *lanes, struct recording *recording,
 	*lanes = (struct async_lanes){ .recording = recording,
 				       .setup = recording_setup(recording),
 				       .tracks = tracks,
-				       .pid = pid };
+				       .pid = pid,
+				       .secret = { random_u64(),
+						   random_u64() } };
 	seq_names_init(&lanes->names, lanes->setup->budget, &lanes->last_iid);
 }
 

@@ -39,6 +39,7 @@ struct async_lanes {
 	bool started; /* the sequence has its first packet */
 	struct bytes out, fields, interned;
 	size_t kept; /* bytes that lanes took from the budget */
+	uint64_t secret[2]; /* random, for lanes_bucket() */
 	/* A hash table; the number of buckets is a power of two. */
 	struct shared_track **track;
 	uint32_t track_count, track_buckets;
@@ -58,8 +59,11 @@ void lanes_flush(struct async_lanes *lanes);
  * it with the same number of @bytes. @memory may be NULL. */
 void *lanes_take_memory(struct async_lanes *lanes, size_t bytes);
 void lanes_give_memory(struct async_lanes *lanes, void *memory, size_t bytes);
-/* Returns the bucket of a key of two numbers. @buckets is a power of two. */
-uint32_t lanes_bucket(uint64_t a, uint64_t b, uint32_t buckets);
+/* Returns the bucket of a key of two numbers. @buckets is a power of two, and a
+ * bucket of more buckets lies in the bucket of its low bits. The program chooses
+ * the numbers, but does not know the secret. */
+uint32_t lanes_bucket(const struct async_lanes *lanes, uint64_t a, uint64_t b,
+		      uint32_t buckets);
 
 /* Returns the track with this uuid, and adds it if necessary. Returns NULL
  * without budget. */

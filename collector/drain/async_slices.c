@@ -105,8 +105,8 @@ static bool grow_open(struct async_slices *slices)
 		struct open_slice *slice = slices->open[i];
 
 		for (; slice; slice = slice->next) {
-			uint32_t to = lanes_bucket(slice->key, slice->handle,
-						   buckets) != i;
+			uint32_t to = lanes_bucket(&slices->lanes, slice->key,
+						   slice->handle, buckets) != i;
 
 			*tail[to] = slice;
 			tail[to] = &slice->next;
@@ -154,8 +154,8 @@ static void give_free_slice(struct async_slices *slices,
 static struct open_slice **find_open_slice(struct async_slices *slices,
 					   uint64_t key, uint64_t handle)
 {
-	struct open_slice **link =
-		&slices->open[lanes_bucket(key, handle, slices->open_buckets)];
+	struct open_slice **link = &slices->open[lanes_bucket(
+		&slices->lanes, key, handle, slices->open_buckets)];
 
 	while (*link && ((*link)->key != key || (*link)->handle != handle))
 		link = &(*link)->next;
@@ -194,8 +194,8 @@ static void begin_async_slice(struct async_slices *slices,
 		slices->counts.withheld++;
 		return;
 	}
-	head = &slices->open[lanes_bucket(event->key, event->handle,
-					  slices->open_buckets)];
+	head = &slices->open[lanes_bucket(&slices->lanes, event->key,
+					  event->handle, slices->open_buckets)];
 	*slice = (struct open_slice){ .next = *head,
 				      .key = event->key,
 				      .handle = event->handle,

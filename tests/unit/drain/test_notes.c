@@ -7,10 +7,14 @@
 #include <errno.h>
 #include <malloc.h>
 
+#include "collector/base/random.h"
+#include "collector/drain/async_lanes.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 #include "tests/suite.h"
 #include "tests/unit/notes_rig.h"
+
+#define BUCKETS 4096u
 
 static struct rig *g_rig;
 static struct record g_cells[8192];
@@ -1037,4 +1041,32 @@ TEST(notes_request_of_a_record_is_of_one_annotation)
 		"    * work [cat] @a.c:0\n"
 		"  -\n");
 	ck_assert_uint_eq(TOTAL(odd_notes), 1);
+}
+
+/* Keys that the program chooses so that a multiplication alone, or a key that is
+ * only added, puts them into one bucket. */
+TEST(notes_keys_of_a_hostile_program_are_spread)
+{
+	static bool used[3][BUCKETS];
+	struct async_lanes lanes = { .secret = { random_u64(), random_u64() } };
+	unsigned int count[3] = { 0 };
+
+	for (uint64_t i = 0; i < BUCKETS; i++) {
+		const uint64_t keys[3][2] = {
+			{ i * 0x9e3779b97f4a7c15ULL, i },
+			{ i << 52, 0 },
+			{ 0, i << 52 },
+		};
+
+		for (size_t j = 0; j < ARRAY_SIZE(keys); j++) {
+			bool *at = &used[j][lanes_bucket(&lanes, keys[j][0],
+							 keys[j][1], BUCKETS)];
+
+			count[j] += !*at;
+			*at = true;
+		}
+	}
+	/* Of random keys 63 % of the buckets are used. */
+	for (size_t j = 0; j < ARRAY_SIZE(count); j++)
+		ck_assert_uint_gt(count[j], BUCKETS / 4);
 }
