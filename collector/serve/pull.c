@@ -57,8 +57,8 @@
 #define SUM_NS 10000000000 /* for the recordings to add up */
 #define FIGURES_NS 2000000000 /* for the main thread */
 #define FRESH_NS 200000000 /* figures are reused, as in metrics.c */
-/* For one profile: of a recording in a request, or of the answer. */
-#define MEMORY_BYTES (256LL << 20)
+/* For the profiles of all requests: those of recordings, and the answers. */
+#define MEMORY_BYTES (256u << 20)
 #define TOKEN_BYTES 256
 #define SECOND_NS 1000000000u
 #define BEARER "Bearer "
@@ -75,6 +75,7 @@ struct place {
 static struct pull {
 	struct collector *collector;
 	struct MHD_Daemon *http;
+	struct budget memory;
 	char token[TOKEN_BYTES]; /* "": no token required */
 	struct watch asked; /* in the main loop: figures are requested */
 	struct lock lock; /* guards the following members and requests */
@@ -85,7 +86,7 @@ static struct pull {
 	uint64_t idled; /* last value of place.since */
 	char *text; /* figures; may be NULL */
 	uint64_t text_ns; /* CLOCK_BOOTTIME of text */
-} g_pull = { .asked.fd = -1 };
+} g_pull = { .asked.fd = -1, .memory.left = MEMORY_BYTES };
 
 /* --- waiting ------------------------------------------------------------- */
 
@@ -113,7 +114,6 @@ struct item {
 	struct job job; /* the first member */
 	struct item *next; /* owned by the request */
 	struct recording *recording; /* a reference */
-	struct budget budget;
 	struct stack_profile *window;
 	enum window_source source;
 	char program[16];
@@ -176,9 +176,8 @@ static void add_pull_item(struct request *request, struct recording *recording)
 	item = calloc(1, sizeof(*item));
 	if (!item)
 		return;
-	item->budget.left = MEMORY_BYTES;
 	if (window_profile_new(request->view->kind, setup->symbols,
-			       &item->budget, &item->window)) {
+			       &g_pull.memory, &item->window)) {
 		free(item);
 		return;
 	}
@@ -280,7 +279,6 @@ static int write_pull_items(const struct request *request, int fd)
 					 request->source),
 		.program = request->items ? request->items->program : NULL,
 	};
-	struct budget budget = { .left = MEMORY_BYTES };
 	struct stack_profile *all = NULL;
 	struct symbol_cache *names;
 	int err = symbol_cache_share(g_pull.collector->symbols, "--listen",
@@ -288,7 +286,8 @@ static int write_pull_items(const struct request *request, int fd)
 
 	if (err)
 		return err;
-	err = window_profile_new(request->view->kind, names, &budget, &all);
+	err = window_profile_new(request->view->kind, names, &g_pull.memory,
+				 &all);
 	for (struct item *item = request->items; item && !err;
 	     item = item->next) {
 		if (item->late || !is_ready(item))
