@@ -175,13 +175,13 @@ int push_spool_pipe(const struct push_spool *spool)
 	return spool->pipe[0];
 }
 
-json_t *push_spool_read_counters(const struct push_spool *spool)
+json_t *push_spool_read_counters(const char *spool)
 {
 	char path[PATH_MAX], text[COUNTERS_BYTES];
 	ssize_t got;
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/" PUSH_COUNTERS_NAME, spool->path);
+	snprintf(path, sizeof(path), "%s/" PUSH_COUNTERS_NAME, spool);
 	fd = own_files_open(path);
 	if (fd < 0)
 		return NULL;
@@ -192,7 +192,7 @@ json_t *push_spool_read_counters(const struct push_spool *spool)
 
 bool push_spool_has_lost(const struct push_spool *spool)
 {
-	json_t *counters = push_spool_read_counters(spool);
+	json_t *counters = push_spool_read_counters(spool->path);
 	bool lost = json_integer_value(
 			    json_object_get(counters, "dropped_windows")) ||
 		    json_integer_value(

@@ -38,10 +38,10 @@ const char *push_spool_path(const struct push_spool *spool);
 int push_spool_pipe(const struct push_spool *spool);
 /* No window comes any more: whoever reads the pipe sees its end. */
 void push_spool_close(struct push_spool *spool);
-/* Reads the counters that perfrec-push writes by rename, at most once a second.
- * The caller ends them by json_decref(). NULL: there are none yet, or they make
- * no sense. */
-json_t *push_spool_read_counters(const struct push_spool *spool);
+/* Reads the counters that perfrec-push writes by rename, at most once a second,
+ * to the folder @spool. Waits for the file system. The caller ends them by
+ * json_decref(). NULL: there are none yet, or they make no sense. */
+json_t *push_spool_read_counters(const char *spool);
 /* Whether a server will never get something, as the counters say. */
 bool push_spool_has_lost(const struct push_spool *spool);
 /* Removes the folder if it has no windows; with @keep_counters it stays, with
