@@ -36,7 +36,6 @@
 #define KEPT_ALL_BYTES (16u << 20) /* of all lanes */
 #define FLUSH_BYTES (64u << 10)
 #define LANES_MAX 4096 /* of a track */
-/* Lanes to search for a quiet one. */
 #define QUIET_LANES 64
 #define DEPTH_MAX 500 /* of slices on a lane; readers accept 512 */
 #define BUCKETS_MIN 256u
@@ -175,7 +174,6 @@ static void put_lane_names(struct async_lanes *lanes)
 	bytes_release(&packet);
 }
 
-/* Returns the size limit of a packet with an event with lanes->fields. */
 static size_t packet_bytes(const struct async_lanes *lanes)
 {
 	const struct encode_event event = { .absolute = true,
@@ -261,8 +259,7 @@ static uint32_t describe_edge(struct async_lanes *lanes,
 
 /* --- lanes --------------------------------------------------------------- */
 
-/* Doubles the table of tracks if it is full. Returns false if there is no
- * table. */
+/* Returns false if there is no table. */
 static bool grow_tracks(struct async_lanes *lanes)
 {
 	uint32_t before = lanes->track_buckets;

@@ -42,7 +42,6 @@ struct slice_chunk {
 	struct open_slice slice[CHUNK_SLICES];
 };
 
-/* Sums of the slices of a site. */
 struct site_sums {
 	const struct site *site; /* the key */
 	struct async_sums sums;
@@ -85,8 +84,7 @@ static size_t event_bytes(const struct async_event *event)
 
 /* --- slices -------------------------------------------------------------- */
 
-/* Doubles the table of open slices if it is full. Returns false if there is no
- * table. */
+/* Returns false if there is no table. */
 static bool grow_open(struct async_slices *slices)
 {
 	uint32_t before = slices->open_buckets;
@@ -162,7 +160,6 @@ static struct open_slice **find_open_slice(struct async_slices *slices,
 	return link;
 }
 
-/* Returns the number of @site in the sums, and adds it if necessary. */
 static uint32_t list_site(struct async_slices *slices, const struct site *site)
 {
 	const struct site_sums sums = { .site = site };

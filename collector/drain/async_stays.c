@@ -33,7 +33,6 @@
 #include "collector/record/recording.h"
 #include "shared/compiler.h"
 
-/* Slices that a thread may be inside of at a time. */
 #define STAYS_MAX 256
 
 struct stay {
@@ -52,8 +51,6 @@ struct stay {
 
 /* --- lists --------------------------------------------------------------- */
 
-/* Returns the stay of the thread of @event in the innermost slice of its
- * handle, or NULL. */
 static struct stay *find_stay(const struct async_event *event)
 {
 	struct stay *stay = event->thread->stays;
@@ -66,7 +63,6 @@ static struct stay *find_stay(const struct async_event *event)
 
 /* --- the end of a stay --------------------------------------------------- */
 
-/* Returns true if the stay is in the trace. */
 static bool write_stay(struct async_lanes *lanes, const struct stay *stay,
 		       const struct async_event *event)
 {

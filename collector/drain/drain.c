@@ -31,7 +31,6 @@ struct worker_words {
 	char pad[CACHE_LINE_BYTES - 4];
 };
 
-/* Room for a worker's copy of the list. */
 struct worker_room {
 	struct arena **arena; /* NULL: the worker has taken it */
 	uint32_t room; /* in entries, also after the worker took it */

@@ -127,8 +127,6 @@ static size_t cells_of(size_t bytes)
 	return ALIGN_UP(bytes, sizeof(struct record));
 }
 
-/* Reads the argument at *@at, and advances *@at. Returns false if it is
- * truncated. */
 static bool next_arg(const struct bytes *args, size_t *at, struct arg *out)
 {
 	size_t left = args->count - *at, key, text;
@@ -179,7 +177,6 @@ static void put_annotation(const struct target *target, const struct key *key,
 	bytes_put(target->fields, value->at, value->count);
 }
 
-/* Returns the bytes of @text without an incomplete last character. */
 static size_t whole_characters(const char *text, size_t bytes)
 {
 	size_t tail = bytes, needed;
@@ -245,7 +242,6 @@ static bool put_arg(const struct target *target, const struct arg *arg,
 		int count = snprintf(length.buffer, sizeof(length.buffer),
 				     "%.*s bytes", (int)key->bytes, key->text);
 
-		/* Adds the original length of a string that was cut. */
 		length.text = length.buffer;
 		length.bytes = (size_t)count;
 		bytes_field(&length_value, TAG_DEBUG_ANNOTATION_UINT_VALUE,

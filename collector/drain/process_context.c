@@ -68,7 +68,6 @@ static bool is_context_mapping(const char *path)
 	return false;
 }
 
-/* Returns the address of the header in process @pid, or 0. */
 static uint64_t find_header(pid_t pid)
 {
 	struct maps_turn turn = { 0 };

@@ -204,7 +204,6 @@ int process_meet_hello(struct collector *collector, struct arena *arena,
 	return err;
 }
 
-/* Returns true if @err is a temporary lack of descriptors or memory. */
 static bool is_lack(int err)
 {
 	return err == -EMFILE || err == -ENFILE || err == -ENOMEM;
@@ -361,7 +360,6 @@ static bool postpone(struct arena *arena, int err)
 	return !drain->leaving;
 }
 
-/* A child that a slot names. */
 struct child {
 	pid_t inner_pid; /* in its own namespace */
 	uint32_t claimed; /* generation of the load map at the claim */

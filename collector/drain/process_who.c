@@ -179,8 +179,6 @@ static bool set_process(const struct process_who *who, struct who *out)
 	return began == who->began || !began;
 }
 
-/* Reads and reports all attributes of @who. @payload is its context, or empty.
- */
 static void report_who(struct process_who *who, const struct bytes *payload)
 {
 	struct who *out;

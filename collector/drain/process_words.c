@@ -12,7 +12,6 @@
 
 /* --- the environment ----------------------------------------------------- */
 
-/* Returns the value of variable @name, or NULL if it is unset or empty. */
 static char *variable(char *text, size_t count, const char *name)
 {
 	size_t length = strlen(name);

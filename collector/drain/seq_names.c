@@ -71,8 +71,6 @@ void seq_names_release(struct seq_names *names)
 	*names = (struct seq_names){ 0 };
 }
 
-/* Adds a copy of @name, which is not in the table. Returns NULL without
- * room. */
 static struct seq_name *add_seq_name(struct seq_names *names,
 				     struct seq_name name)
 {

@@ -407,7 +407,6 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	return 0;
 }
 
-/* Updates the counts that `perfrec record` and `perfrec ctl` show. */
 static void tell_progress(struct thread *thread)
 {
 	struct replay_counts counts = fibers_counts(&thread->fibers);
@@ -422,7 +421,6 @@ static void tell_progress(struct thread *thread)
 	thread->told_dropped = dropped;
 }
 
-/* Returns the next piece size, at most @most, after @piece cells took @ns. */
 static size_t next_piece(size_t piece, size_t most, uint64_t ns)
 {
 	if (ns > PIECE_NS)
@@ -563,7 +561,6 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 
 /* --- the end ------------------------------------------------------------- */
 
-/* Returns the ns of CPU time per sample; 0: sampling is off. */
 static uint64_t sample_ns(const struct thread *thread)
 {
 	uint32_t hz = thread->setup->collector->options->cpu_hz;

@@ -60,7 +60,6 @@ struct counter {
 	uint64_t sum; /* of the thread's own steps */
 };
 
-/* The interned texts of one of the thread's sequences. */
 struct sequence_names {
 	const struct replay *replay;
 	struct seq_names names;
@@ -98,7 +97,6 @@ static struct triggers *triggers_of(const struct thread_notes *notes)
 
 /* --- names --------------------------------------------------------------- */
 
-/* Returns the interned texts of the sequence of @replay; NULL: no memory. */
 static struct seq_names *note_names_of(struct thread_notes *notes,
 				       struct replay *replay)
 {
@@ -176,7 +174,6 @@ static void describe_span(struct replay_note *note, struct replay *replay,
 
 /* --- one event ----------------------------------------------------------- */
 
-/* An extended record. */
 struct event {
 	struct thread_notes *notes;
 	struct replay *replay;
@@ -384,7 +381,6 @@ static void take_counter_value(const struct event *event)
 	write_event_on(event, TYPE_COUNTER, counter->track, true);
 }
 
-/* Returns the uuid of the track of @event; 0: a track of another kind. */
 static uint64_t track_of_event(const struct event *event, enum track_kind kind)
 {
 	struct thread *thread = event->notes->thread;
@@ -655,7 +651,6 @@ int thread_note(struct thread *thread, struct replay *replay,
 
 /* --- life ---------------------------------------------------------------- */
 
-/* Reports dropped annotations in the trace, if any. */
 static void tell_dropped(struct thread *thread)
 {
 	/* relaxed: the program's word; at worst the next visit reports it */

@@ -41,13 +41,11 @@ static struct sample *copy_sample(const struct record_sample *said,
 	return sample;
 }
 
-/* Returns the number of timer ticks of a CPU sample. */
 static uint64_t said_count(const struct record_sample *said)
 {
 	return MIN(MAX(said->weight, 1u), WEIGHT_MAX);
 }
 
-/* Returns the ns of CPU time of a CPU sample. */
 static uint64_t said_weight_ns(const struct thread *thread,
 			       const struct record_sample *said)
 {
@@ -56,7 +54,6 @@ static uint64_t said_weight_ns(const struct thread *thread,
 	return said_count(said) * SECOND_NS / MAX(hz, 1u);
 }
 
-/* Counts a sample that was dropped without memory. */
 static void lose_sample(struct thread *thread, const struct record_sample *said,
 			enum record_ext ext)
 {

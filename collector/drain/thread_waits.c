@@ -84,7 +84,6 @@ static struct thread_waits *start_waits_of_thread(struct thread *thread)
 	return waits;
 }
 
-/* NULL: out of memory. */
 static struct thread_waits *get_waits(struct thread *thread)
 {
 	if (!thread->waits)
@@ -92,7 +91,6 @@ static struct thread_waits *get_waits(struct thread *thread)
 	return thread->waits;
 }
 
-/* Appends an event with waits->fields and waits->interned, and clears both. */
 static void put_wait_event(struct thread_waits *waits,
 			   enum trace_event_type type, uint64_t ns,
 			   uint32_t name_iid)

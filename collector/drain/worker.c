@@ -146,7 +146,6 @@ static void break_arena(struct worker *worker, struct arena *arena,
 	arena_control(arena, CONTROL_OFF);
 }
 
-/* Notes that all records of @slot older than the last pass are read. */
 static void slot_was_read(struct arena *arena, struct arena_slot *slot)
 {
 	if (unlikely(slot->later)) {
@@ -155,7 +154,6 @@ static void slot_was_read(struct arena *arena, struct arena_slot *slot)
 	}
 }
 
-/* Notes that a later pass will read the records of @slot. */
 static void put_off(struct arena *arena, struct arena_slot *slot)
 {
 	arena_add_late_slots(arena, !slot->later);
@@ -331,7 +329,6 @@ static struct arena_round *round_of(struct worker *worker, struct arena *arena)
 	return &arena_drain(arena)->round[worker->index];
 }
 
-/* Returns true if the rings of @arena must stay unread for now. */
 static bool lags(struct arena *arena)
 {
 	return trace_file_lags(
@@ -339,7 +336,6 @@ static bool lags(struct arena *arena)
 	       filter_names_lag(arena);
 }
 
-/* Gives @arena its turn: continues its round, or begins one. */
 static void drain_arena(struct worker *worker, struct arena *arena)
 {
 	struct arena_round *round = round_of(worker, arena);

@@ -55,8 +55,6 @@ static bool is_build_id(const char *build_id)
 	       hex_digits(build_id) == length;
 }
 
-/* Returns true if the name is one with @prefix. Sets *@draft to true for an
- * unfinished file. */
 static bool is_our_name(const char *prefix, const char *name, bool *draft)
 {
 	size_t digits, length = strlen(prefix);

@@ -327,7 +327,6 @@ static uint8_t *put_packed_values(uint8_t *at, uint8_t tag,
 	return at;
 }
 
-/* Packs a label with the value @text, or @number if @text is NULL. */
 static void add_label(struct out_pprof *out, const char *key, const char *text,
 		      int64_t number)
 {

@@ -326,8 +326,6 @@ void output_dir_undo(struct output_dir *output)
 	int fd = openat(output->parent_fd, last_part(output->dir),
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
-	/* Removes files that the collector made before the program failed to
-	 * start. */
 	if (fd >= 0) {
 		if (output->found_empty)
 			own_files_remove(fd);

@@ -41,7 +41,6 @@ static bool is_protobuf(const struct sender_answer *answer)
 	return true;
 }
 
-/* The body as an object of JSON, or NULL. */
 static json_t *read_object(const struct sender_answer *answer)
 {
 	json_t *object =

@@ -165,7 +165,6 @@ void counts_say_outcome(const struct outcome *outcome, const char *given,
 
 /* --- push.json ------------------------------------------------------------ */
 
-/* An object of the counts @by[@first] to @by[@last] that are not 0. */
 static json_t *reasons_json(const uint64_t *by, int first, int last)
 {
 	json_t *object = json_object();
@@ -177,7 +176,6 @@ static json_t *reasons_json(const uint64_t *by, int first, int last)
 	return object;
 }
 
-/* The outcomes of all servers together. */
 static struct outcome add_outcomes(const struct counts *counts)
 {
 	struct outcome all = { 0 };

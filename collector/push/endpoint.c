@@ -38,7 +38,6 @@ static const struct protocol *const g_protocols[] = {
 
 /* --- the URL ------------------------------------------------------------- */
 
-/* Splits "otlp+http://..." into its protocol and the rest. */
 static const char *split_scheme(const char *text, const struct protocol **out)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(g_protocols); i++) {
@@ -54,7 +53,6 @@ static const char *split_scheme(const char *text, const struct protocol **out)
 	return NULL;
 }
 
-/* Whether the URL has @part. */
 static bool has_part(CURLU *url, CURLUPart part)
 {
 	char *text = NULL;
@@ -210,7 +208,6 @@ static int read_secrets(int fd, const char *path, struct secrets *out)
 	return err;
 }
 
-/* Whether @line is NAME=VALUE of a variable, a comment or empty. */
 static bool is_known(const char *line)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(g_variables); i++) {
@@ -255,7 +252,6 @@ static int open_secrets(const char *path, struct secrets *out)
 	return err ? err : check_secrets(out, path);
 }
 
-/* The value of the line or variable @name, or NULL. */
 static const char *find_secret(const struct secrets *secrets, const char *name)
 {
 	const size_t length = strlen(name);

@@ -272,7 +272,6 @@ static int merge_leaves(struct tree *tree, uint32_t stacks)
 
 /* --- the profile that it becomes ----------------------------------------- */
 
-/* The innermost frame of stack @at, without labels. */
 static uint64_t first_frame(const struct tree *tree, uint64_t at)
 {
 	if (at != ROOT && node_at(tree, (uint32_t)at)->frame & LABELS)
@@ -345,8 +344,6 @@ static int emit_samples(const struct tree *tree, struct fitted *out)
 	return 0;
 }
 
-/* A copy of the @count items of @size bytes at @from, with room for two more.
- */
 static void *copy_items(const void *from, size_t count, size_t size)
 {
 	void *copy = calloc(count + 2, size);

@@ -46,7 +46,6 @@ static bool take_link(const struct pprof_label *label, struct otlp_link *link)
 	return false;
 }
 
-/* The key of a label as OpenTelemetry's conventions have it. */
 static const char *attribute_key(const char *key)
 {
 	if (!strcmp(key, "thread"))
@@ -60,7 +59,6 @@ static const char *attribute_key(const char *key)
 
 /* --- a profile of one type of value -------------------------------------- */
 
-/* The common part of all types of a pprof file. */
 struct shared {
 	const struct pprof *from;
 	uint32_t *locations; /* number of each, if a stack has it */
@@ -129,7 +127,6 @@ static void set_type(struct otlp *otlp, const struct pprof_type *type,
 	SET(out, unit_strindex, (int32_t)otlp_add_text(otlp, type->unit));
 }
 
-/* Fills in the samples whose value of type @type is not 0. Returns how many. */
 static size_t set_samples(const struct shared *shared, size_t type)
 {
 	int32_t *attributes = shared->attributes;
@@ -237,7 +234,6 @@ static int put_profile(struct bytes *body, struct resource *resource,
 	return 0;
 }
 
-/* Appends the profile of value @type of @shared. */
 static int put_type(struct message *message, struct resource *resource,
 		    const struct shared *shared,
 		    const struct push_window *window, size_t kind, size_t type)
@@ -284,7 +280,6 @@ static int put_type(struct message *message, struct resource *resource,
 	return err;
 }
 
-/* Appends the profiles of all values of profile @kind. */
 static int put_types(struct message *message, struct resource *resource,
 		     const struct push_window *window, size_t kind)
 {

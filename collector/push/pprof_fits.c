@@ -45,7 +45,6 @@ struct check {
 	size_t period; /* of names_used */
 };
 
-/* Reads the field @field of a message. */
 typedef void read_field(struct check *check, const struct wire_field *field,
 			void *context);
 
@@ -179,7 +178,6 @@ static void read_location(struct check *check, const struct wire_field *field,
 	}
 }
 
-/* Reads @field, a message with an id, by @read. */
 static void read_item(struct check *check, const struct wire_field *field,
 		      read_field *read, struct id_set *set)
 {
@@ -338,7 +336,6 @@ static bool is_name(const struct check *check, uint64_t number,
 	       !memcmp(text->bytes, name, (size_t)text->value);
 }
 
-/* Whether the period type is @period. */
 static bool has_period(const struct check *check,
 		       const struct pprof_type *period)
 {

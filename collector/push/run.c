@@ -35,7 +35,6 @@
 #define SAID_BYTES 160
 #define NOT_QUOTED "(the answer repeats our credentials)"
 
-/* A server: its lane of the schedule. */
 struct server {
 	struct endpoint *endpoint;
 	struct message message;
@@ -284,7 +283,6 @@ static int start_request(struct run *run, uint32_t lane)
 	return err;
 }
 
-/* Begins the next request of @lane, whose windows are picked. */
 static void start_lane(struct run *run, uint32_t lane)
 {
 	int err = start_request(run, lane);
@@ -300,7 +298,6 @@ static void start_lane(struct run *run, uint32_t lane)
 
 /* --- an answer ----------------------------------------------------------- */
 
-/* Sets @out to the answer of the server as one line of plain text. */
 static void read_said(const struct endpoint *endpoint,
 		      const struct sender_answer *answer, char *out)
 {
@@ -539,7 +536,6 @@ static void say_silences(struct run *run, bool ending)
 	}
 }
 
-/* Prints once how many windows are still to be sent. */
 static void say_rest(struct run *run)
 {
 	if (!run->say_ns || run->now.mono_ns < run->say_ns)

@@ -55,7 +55,6 @@ static int compare_windows(const struct schedule_window *window,
 	return 0;
 }
 
-/* Where the window is, or would be. */
 static size_t find_place(const struct schedule *schedule, uint64_t start_ns,
 			 uint64_t session)
 {
@@ -148,7 +147,6 @@ static bool finish_lane(struct schedule *schedule, size_t at, uint32_t lane)
 	return false;
 }
 
-/* All lanes that have not got the window at @at lose it. */
 static void lose_window(struct schedule *schedule, size_t at,
 			enum schedule_end why)
 {
@@ -206,7 +204,6 @@ void schedule_end(struct schedule *schedule, const struct schedule_time *now)
 
 /* --- requests ------------------------------------------------------------ */
 
-/* When @lane may begin a request. */
 static uint64_t ready_ns(const struct schedule *schedule, uint32_t lane)
 {
 	uint64_t next_ns = schedule->lanes[lane].next_ns;

@@ -247,7 +247,6 @@ static enum sender_result result_of(CURL *easy, CURLcode code)
 	}
 }
 
-/* Sets *@out to the result of the finished request of @lane. */
 static void read_answer(struct sender *sender, struct lane *lane, CURLcode code,
 			struct sender_answer *out)
 {

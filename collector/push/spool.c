@@ -58,7 +58,6 @@ int spool_remove(const struct spool *spool, const char *name, uint32_t marks)
 	return err;
 }
 
-/* Whether @name is a mark of a window that has gone. */
 static bool is_left_mark(const struct spool *spool, const char *name)
 {
 	const char *mark = strstr(name, PUSH_MARK);

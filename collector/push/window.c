@@ -128,7 +128,6 @@ static int take_service(struct push_window *window, json_t *meta)
 	return window->service ? 0 : -ENOMEM;
 }
 
-/* A whole number that is not negative. */
 static bool take_number(json_t *meta, const char *name, uint64_t *out)
 {
 	json_t *value = json_object_get(meta, name);
@@ -159,7 +158,6 @@ bool window_file_is_gzipped(const struct push_file *file)
 	return file->count >= 2 && file->at[0] == 0x1f && file->at[1] == 0x8b;
 }
 
-/* Whether @file is within the limits of the servers. */
 static bool fits(const struct push_file *file, size_t kind)
 {
 	const struct pprof_type *period = &window_kinds[kind].period;

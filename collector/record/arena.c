@@ -523,7 +523,6 @@ struct arena_live arena_live(const struct arena *arena)
 
 /* --- rings --------------------------------------------------------------- */
 
-/* Returns the memory of slot @index: its ring, then its count cells. */
 static char *slot_memory(const struct arena *arena, uint32_t index)
 {
 	return (char *)arena->setup.page +

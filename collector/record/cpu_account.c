@@ -349,7 +349,6 @@ void cpu_account_tell(struct cpu_account *account, pid_t pid, const char *name,
 
 /* --- the end ------------------------------------------------------------- */
 
-/* Returns the CPU time of process @pid in ns, or 0 if it is gone. */
 static uint64_t cpu_clock_of(pid_t pid)
 {
 	struct timespec time;

@@ -5,7 +5,6 @@
 #include "collector/trace/flight_view.h"
 #include "shared/compiler.h"
 
-/* Passes the next events that need no packets of their own. */
 static void take_run(struct flight_view *view, struct packet_window *window)
 {
 	uint32_t sequence;

@@ -58,7 +58,6 @@ struct task_bases *task_bases_new(pid_t pid, pid_t tid,
 	}
 	if (dir)
 		closedir(dir);
-	/* Nothing was readable. */
 	if (bases && !bases->count)
 		task_bases_free(&bases);
 	for (size_t i = 0; bases && i < bases->count; i++)

@@ -115,7 +115,6 @@ static struct track *find_track(const struct tracks *tracks, uint64_t uuid)
 		       : NULL;
 }
 
-/* Adds the track @uuid, which must be new. NULL: no room. */
 static struct track *add_track(struct tracks *tracks, uint64_t uuid)
 {
 	struct track_entry entry = { .uuid = uuid };

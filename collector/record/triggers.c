@@ -290,7 +290,6 @@ uint32_t triggers_relative(const struct triggers *triggers, uint32_t set)
 	return set & triggers->of_kind[TRIGGER_P99];
 }
 
-/* Returns the least duration that fires @trigger. */
 static uint64_t slow_ns(const struct trigger *trigger, uint64_t p99_ns)
 {
 	double ns = trigger->times * (double)p99_ns;

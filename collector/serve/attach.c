@@ -174,7 +174,6 @@ static bool may_use_ticks(const struct collector *collector,
 	return collector->ticks && hello->tsc_allowed;
 }
 
-/* Returns true if @pid has several threads or cannot be read. */
 static bool has_more_threads(pid_t pid)
 {
 	struct stat status;

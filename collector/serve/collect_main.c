@@ -102,15 +102,11 @@
 #include "shared/own_cost.h"
 
 #define HEARTBEAT_NS 25000000
-/* Idle time after which a process that reads files ends. */
 #define READER_IDLE_NS 10000000000ull
-/* Time that a daemon ended by a signal spends on names. */
 #define HURRY_NS 5000000000ull
 #define MMAP_BYTES (128 * 1024)
-/* Heartbeats between two progress messages. */
 #define PROGRESS_BEATS 8
 #define LOOK_BEATS 10
-/* Seconds between two checks of the ages of recordings. */
 #define AGES_S 600
 
 struct daemon {
@@ -504,7 +500,6 @@ static bool is_output_folder(const char *path)
 	return S_ISDIR(status.st_mode);
 }
 
-/* Returns 0, or -errno after logging one line. */
 static int start_retention(struct daemon *daemon)
 {
 	const struct retention_owner owner = { session_removed,
@@ -535,7 +530,6 @@ static int start_retention(struct daemon *daemon)
 	return err;
 }
 
-/* Returns 0, or -errno after logging one line. */
 static int start_on_finish(struct daemon *daemon)
 {
 	const struct collect_options *options = &daemon->options;
@@ -683,7 +677,6 @@ static void run_loop(struct daemon *daemon)
 	list_went_on(daemon);
 }
 
-/* Waits for the remaining jobs: in a daemon, for all recordings to end. */
 static void end_recordings(struct collector *collector)
 {
 	if (collector->recording)

@@ -30,7 +30,6 @@ struct ctl_functions {
 	} asked[];
 };
 
-/* Splits the changes. Returns -EINVAL if they violate ctl_wire.h. */
 static int cut_changes(struct ctl_functions *functions)
 {
 	char *next;

@@ -198,8 +198,6 @@ static void make_client_wait(struct client *client, json_t *json)
 	client->connection.deadline_ns = UINT64_MAX;
 }
 
-/* Parses the milliseconds that a client of a flush waits. Returns false for
- * anything else. */
 static bool read_wait_text(const char *text, uint64_t *ns)
 {
 	uint64_t ms = FLUSH_NS_USUAL / 1000000;
@@ -524,7 +522,6 @@ static void client_free(struct connection *connection)
 	free(client);
 }
 
-/* Answers waiting clients with fulfilled requests; with @must all. */
 static void answer_clients(struct ctl_server *server, bool must)
 {
 	for (struct connection *one = server->clients.first; one;

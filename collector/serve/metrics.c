@@ -54,7 +54,6 @@
 #define WRITE_NS 5000000000 /* for a whole answer */
 #define FRESH_NS 200000000
 #define FILE_S 5 /* seconds between two writes of the file */
-/* Prefix of the figures and of the file. */
 #define FIGURES_BEGIN "# HELP perfrec_"
 #define REAP_MS 100
 #define END_MS 1000
@@ -94,7 +93,6 @@ struct metrics {
 	bool over;
 };
 
-/* Returns the struct metrics that contains @watch as @member. */
 #define METRICS_OF(watch, member)                                            \
 	((struct metrics *)(void *)((char *)(watch)-offsetof(struct metrics, \
 							     member)))
@@ -224,7 +222,6 @@ static int check_old(const char *path)
 	return !got || !memcmp(begin, FIGURES_BEGIN, (size_t)got) ? 0 : -EEXIST;
 }
 
-/* Checks that a file can be created at @path, and removes it again. */
 static int check_new(const char *path)
 {
 	int fd, err = check_old(path);
@@ -336,7 +333,6 @@ static void answer_scraper(struct scraper *scraper, const char *status,
 	send_scrape_answer(scraper);
 }
 
-/* Handles a complete request: "GET /metrics HTTP/1.1" and ignored headers. */
 static void take_scrape_request(struct scraper *scraper)
 {
 	char *line = scraper->request, *method, *path, *version;

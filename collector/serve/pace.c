@@ -27,7 +27,6 @@ static void use_up(uint64_t *used_ns, uint64_t ns, uint64_t burst_ns,
 	*used_ns = MIN(MAX(*used_ns, least) + ns, now + DEBT_NS_MAX);
 }
 
-/* Returns the index of group @id; if unknown, of the group to replace. */
 static size_t find_group(const struct pace *pace, pid_t id)
 {
 	size_t least = 0;

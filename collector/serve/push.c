@@ -43,7 +43,6 @@
 #define BACK_OFF_MAX_NS (60 * UINT64_C(1000000000))
 #define PROGRAM "perfrec-push"
 
-/* A window on its way to perfrec-push. */
 struct ending {
 	struct job job; /* must be first */
 	struct ending *next;

@@ -124,7 +124,6 @@ static uint64_t time_ns(const struct timespec *time)
 	return (uint64_t)time->tv_sec * NS_PER_S + (uint64_t)time->tv_nsec;
 }
 
-/* Reads the end time and the size. Returns false for any other folder. */
 static bool look_inside(int dir_fd, struct kept *kept)
 {
 	int fd = open_finished(dir_fd, kept->name);
@@ -255,7 +254,6 @@ static const char *why_beyond(const struct keep_limit *limit,
 	return NULL;
 }
 
-/* Marks the recordings that exceed @limit. They are sorted newest first. */
 static void mark_old(struct kept *kept, size_t count,
 		     const struct keep_limit *limit, uint64_t now_ns)
 {

@@ -108,7 +108,6 @@ static const char *check_hello(const struct received *got)
 	return NULL;
 }
 
-/* Identifies the peer. Returns the reason why it is not served, or NULL. */
 static const char *check_peer(const struct server *server, int socket,
 			      struct peer *peer)
 {

@@ -255,7 +255,6 @@ int stats_gather(struct collector *collector, struct stats *out)
 	out->daemon.cpu_ns =
 		(uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
 	out->daemon.rss_bytes = proc_resident_bytes(getpid());
-	/* Without ".", ".." and the folder. */
 	out->daemon.open_files = count > 3 ? count - 3 : 0;
 	out->daemon.open_files_max = files.rlim_cur;
 	use = symbol_cache_use_all(collector->symbols);

@@ -31,7 +31,6 @@
 #define NS_PER_S 1000000000ULL
 #define ROUNDS_MIN 2
 #define ROUNDS_MAX 8
-/* Limit of a search in an environment. */
 #define ENVIRONMENT_BYTES_MAX (4u << 20)
 
 struct search {

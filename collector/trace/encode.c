@@ -145,7 +145,6 @@ static void piece_part(struct piece *piece, uint32_t tag, const void *bytes,
 		(size_t)(wire_put_bytes(at, tag, bytes, count) - piece->bytes);
 }
 
-/* Makes the fields of @event that are not in event->fields. */
 static void make_own_fields(const struct encode_event *event, struct piece *out)
 {
 	piece_field(out, TAG_TRACK_EVENT_TYPE, event->type);

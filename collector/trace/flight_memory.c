@@ -21,7 +21,6 @@
 
 /* --- sequences ----------------------------------------------------------- */
 
-/* Returns the index of sequence @id in the list, or where it belongs. */
 static uint32_t place_of(const struct flight_memory *memory, uint32_t id)
 {
 	return search_first(i, memory->sequence_count,
@@ -81,7 +80,6 @@ static void free_sequence(struct flight_sequence *sequence)
 	free(sequence);
 }
 
-/* Drops @sequence, which has no segment. */
 static void forget_sequence(struct flight_memory *memory,
 			    struct flight_sequence *sequence)
 {
@@ -95,7 +93,6 @@ static void forget_sequence(struct flight_memory *memory,
 	free_sequence(sequence);
 }
 
-/* Appends to @text and counts its memory. */
 static void put(struct flight_memory *memory, struct flight_text *text,
 		const uint8_t *from, size_t bytes)
 {

@@ -88,7 +88,6 @@ static uint64_t used(const struct flight_share *share)
 	return atom_load_rlx(&share->used_bytes);
 }
 
-/* Returns the bytes that each member may always have. */
 static uint64_t share_of_one(const struct flight_share *share)
 {
 	/* relaxed: approximate */

@@ -34,7 +34,6 @@
 #define LIST_MAX 448u
 #define LIST_CALLS 128u /* calls for each cell, between the limits */
 
-/* Drops all later slices. */
 static void fail(struct index_cells *cells)
 {
 	cells->failed = true;
@@ -121,7 +120,6 @@ static void merge_cells(struct index_cell *to, const struct index_cell *from)
 	to->longest_ns = from->longest_ns;
 }
 
-/* Returns the index behind the last cell of the bucket that begins at @at. */
 static uint32_t bucket_end(const struct index_cell_list *list, uint32_t at)
 {
 	uint64_t bucket = list->cells[at].bucket;

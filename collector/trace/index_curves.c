@@ -379,7 +379,6 @@ void index_curves_spare(struct index_curves *curves, uint64_t bytes)
 	curves->spare = MIN(curves->spare + bytes / SPARE_PART, SPARE_MAX);
 }
 
-/* Returns the number of levels up to the highest with values. */
 static unsigned int top_of(const struct index_curve *curve)
 {
 	unsigned int top = MIN(curve->level_room, INDEX_CURVE_LEVELS);

@@ -327,7 +327,6 @@ static void take_switch(struct index_tracks *tracks, struct kept_switch at)
 	note_thread(tracks, at.came, at.ns);
 }
 
-/* The lists of a CompactSched. */
 struct switch_lists {
 	struct wire times, states, threads;
 };
@@ -437,7 +436,6 @@ static void put_packet(struct bytes *out, const struct kept_packet *packet)
 	bytes_put(out, packet->at, packet->count);
 }
 
-/* Drops tracks without open slices. */
 static void forget_tracks(struct index_tracks *tracks)
 {
 	struct pool old = tracks->tracks;
@@ -457,7 +455,6 @@ static void forget_tracks(struct index_tracks *tracks)
 	tracks->used = tracks->tracks.count;
 }
 
-/* Writes the pending items of curves. */
 static void put_curves(struct index_tracks *tracks, struct index_file *file)
 {
 	struct bytes *items = &tracks->curve_items;

@@ -62,7 +62,6 @@ struct cpu {
 	pid_t running; /* 0: none of the recording */
 	bool armed; /* has had a switch */
 	bool lost; /* switches before the kept ones are missing */
-	/* The kept switches. */
 	uint16_t count, times_bytes, states_bytes, threads_bytes;
 	uint8_t times[TIMES_BYTES], states[STATES_BYTES],
 		threads[THREADS_BYTES];
@@ -112,7 +111,6 @@ static uint8_t *put_same(uint8_t *out, uint8_t tag, uint8_t byte, size_t count)
 	return out + count;
 }
 
-/* Puts a field in front of @from. Returns the new start. */
 static uint8_t *prepend(uint8_t *from, uint32_t tag, uint64_t value)
 {
 	uint8_t field[WIRE_FIELD_MAX];
@@ -192,7 +190,6 @@ static void put_thread(struct cpu *cpu, pid_t tid)
 	cpu->running = tid;
 }
 
-/* Adds a switch: the thread on @cpu goes into @state, and @next comes. */
 static void put_switch(struct out_sched *sched, struct cpu *cpu, uint64_t ns,
 		       uint16_t state, pid_t next)
 {

@@ -24,7 +24,6 @@
  * encode.h), and of the mark with the reason of a stop. */
 #define END_BYTES 16
 #define STOP_MARK_BYTES 64
-/* The most parts of one append. */
 #define PARTS_MAX 3
 
 /* Limits of the room on disk that is reserved at a time; see the top of

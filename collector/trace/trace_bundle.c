@@ -25,7 +25,6 @@ _Static_assert(NAMES_AT_ONCE *OUT_NAME_BYTES <= PENDING_BYTES,
 	       "names fit into an empty bundle");
 _Static_assert(TRACE_BLOCK_BYTES <= PENDING_BYTES, "so does a block");
 
-/* Passes pending, which has only names, to the flight recorder. */
 static void keep_pending(struct writer *writer)
 {
 	flight_memory_describe(writer->file->flight, writer->pending,
@@ -141,7 +140,6 @@ static void resolve_block_names(struct writer *writer,
 	}
 }
 
-/* Passes @block and its names, which come first, to the flight recorder. */
 static void keep_block(struct writer *writer, const struct trace_block *block)
 {
 	const struct flight_block kept = {

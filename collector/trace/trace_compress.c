@@ -30,7 +30,6 @@
 #define COMPRESS_FROM_PART 4
 #define DISK_LOOK_NS 500000000
 
-/* Returns how large @file is when compression starts. */
 static uint64_t usual_size(const struct trace_file *file)
 {
 	uint64_t room = file->keep ? trace_keep_bytes(file->keep)

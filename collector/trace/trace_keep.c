@@ -225,7 +225,6 @@ void trace_keep_appended(const struct writer *writer, uint64_t offset)
 
 /* --- room ---------------------------------------------------------------- */
 
-/* Returns true if a part must be given up. */
 static bool is_due(const struct trace_keep *keep)
 {
 	return keep->count > 1 &&
