@@ -332,6 +332,16 @@ hook_enter_general:
 	testl	%eax, %eax
 	jz	3f
 	xorl	%edx, %edx
+	/* Some CPUs read all components that xrstor is asked for, also those
+	 * that it sets to zero. There was no room for these, and the stack may
+	 * end there. */
+	movl	512(%rsp), %ecx		/* components in use */
+	orl	$XSAVE_SSE, %ecx
+	andl	%eax, %ecx
+	xorl	%ecx, %eax
+	jz	9f
+	xrstor64 vector_zeros(%rip)
+9:	movl	%ecx, %eax
 	xrstor64 (%rsp)
 	jmp	4f
 3:	fxrstor64 (%rsp)
@@ -505,5 +515,16 @@ hook_enter_general:
 1:	entry_general hook_moved_general_count, moved_leave_r11, MOVED_RETURN
 	.cfi_endproc
 	.size	hook_moved_count, . - hook_moved_count
+
+/* --- what xrstor reads for components of zeros ---------------------------- */
+
+	.section .rodata
+	.balign	64
+	.type	vector_zeros, @object
+vector_zeros:
+	.zero	24
+	.long	0x1f80			/* the usual mxcsr */
+	.zero	VECTOR_BYTES_ZMM - 28
+	.size	vector_zeros, . - vector_zeros
 
 	.section .note.GNU-stack, "", @progbits
