@@ -7,8 +7,8 @@
  * the next change. A replay that was away for too long asks the table for all
  * its functions.
  *
- * Entries of the table are never removed, so readers need no lock: an entry is
- * whole when its function is there, a time when the count includes it.
+ * Entries are never removed, so readers need no lock: an entry is whole when
+ * the table has it, a time when the count includes it.
  *
  * The writer lists connected entries. So the unload of a module visits these,
  * and not the whole table: plugins may come and go many thousand times.
@@ -24,7 +24,8 @@
 #include "shared/compiler.h"
 #include "shared/record.h"
 
-#define TABLE_ENTRIES 65536u
+#define TABLE_SHIFT 19
+#define TABLE_ENTRIES (1u << TABLE_SHIFT)
 /* For this many functions, most pages of the table are needed. */
 #define EXPECT_MIN 512
 
@@ -47,7 +48,8 @@ struct function_log {
 		uint64_t function, ns; /* function with the kind in its low 8
 				        * bits */
 	} change[FUNCTION_LOG_CHANGES]; /* change n at n % CHANGES */
-	struct entry entry[TABLE_ENTRIES];
+	uint32_t table[TABLE_ENTRIES]; /* 1 + index of entry; 0: free */
+	struct entry entry[FUNCTION_LOG_MAX]; /* in the order they came */
 	uint32_t connected_count;
 	uint32_t connected[FUNCTION_LOG_MAX];
 };
@@ -71,18 +73,31 @@ void function_log_free(struct function_log **log)
 	*log = NULL;
 }
 
-/* Returns the index of the entry of @function, or of a free entry. */
-static uint32_t entry_index(const struct function_log *log, uint64_t function)
+/* Returns the place of @function in the table, or a free place. */
+static uint32_t table_place(const struct function_log *log, uint64_t function)
 {
-	uint64_t at = function * 0x9e3779b97f4a7c15ULL >> 48;
-	uint64_t there;
+	uint64_t at = function * 0x9e3779b97f4a7c15ULL >> (64 - TABLE_SHIFT);
+	uint32_t there;
 
 	for (;; at++) {
 		/* order: acq, FUNCTIONS: an entry that is found is whole */
-		there = atom_load_acq(&log->entry[at % TABLE_ENTRIES].function);
-		if (!there || there == function)
+		there = atom_load_acq(&log->table[at % TABLE_ENTRIES]);
+		if (!there || log->entry[there - 1].function == function)
 			return (uint32_t)(at % TABLE_ENTRIES);
 	}
+}
+
+static const struct entry *find_entry(const struct function_log *log,
+				      uint64_t function)
+{
+	uint32_t there;
+
+	function &= RECORD_PAYLOAD_MAX;
+	if (!function)
+		return NULL;
+	/* relaxed: table_place() has ordered it; entries stay */
+	there = atom_load_rlx(&log->table[table_place(log, function)]);
+	return there ? &log->entry[there - 1] : NULL;
 }
 
 /* --- the writer ---------------------------------------------------------- */
@@ -113,17 +128,19 @@ static void append_change(struct function_log *log, uint64_t function,
 static struct entry *get_entry(struct function_log *log, uint64_t function)
 {
 	struct entry *entry;
+	uint32_t place;
 
 	if (!function)
 		return NULL;
-	entry = &log->entry[entry_index(log, function)];
-	if (entry->function)
-		return entry;
+	place = table_place(log, function);
+	if (log->table[place])
+		return &log->entry[log->table[place] - 1];
 	if (log->functions == FUNCTION_LOG_MAX)
 		return NULL;
-	log->functions++;
-	/* order: rel, FUNCTIONS: all of it is 0 before it can be found */
-	atom_store_rel(&entry->function, function);
+	entry = &log->entry[log->functions++];
+	entry->function = function;
+	/* order: rel, FUNCTIONS: an entry is whole before it can be found */
+	atom_store_rel(&log->table[place], log->functions);
 	return entry;
 }
 
@@ -150,8 +167,8 @@ static void set_flags(struct function_log *log, struct entry *entry,
 void function_log_expect(struct function_log *log, size_t count)
 {
 	const uintptr_t page = (uintptr_t)getpagesize();
-	uintptr_t start = ((uintptr_t)log->entry + page - 1) & ~(page - 1);
-	uintptr_t end = (uintptr_t)(log->entry + TABLE_ENTRIES) & ~(page - 1);
+	uintptr_t start = ((uintptr_t)log->table + page - 1) & ~(page - 1);
+	uintptr_t end = (uintptr_t)(log->table + TABLE_ENTRIES) & ~(page - 1);
 
 	/* A page would fault twice otherwise: for a read, then for a write. */
 	if (count >= EXPECT_MIN)
@@ -200,13 +217,9 @@ static void entry_on(struct function_log *log, struct entry *entry,
 
 void function_log_on(struct function_log *log, uint64_t function, uint64_t ns)
 {
-	struct entry *entry;
+	struct entry *entry = (struct entry *)find_entry(log, function);
 
-	function &= RECORD_PAYLOAD_MAX;
-	if (!function)
-		return;
-	entry = &log->entry[entry_index(log, function)];
-	if (entry->function && entry->changes & 1)
+	if (entry && entry->changes & 1)
 		entry_on(log, entry, FUNCTION_LOG_ON, ns);
 }
 
@@ -297,16 +310,11 @@ static bool look_at_times(const struct entry *entry, uint64_t ns,
 struct function_then function_log_state(const struct function_log *log,
 					uint64_t function, uint64_t ns)
 {
-	const struct entry *entry;
+	const struct entry *entry = find_entry(log, function);
 	struct function_then state = { 0 };
 	uint32_t flags;
 
-	function &= RECORD_PAYLOAD_MAX;
-	if (!function)
-		return state;
-	entry = &log->entry[entry_index(log, function)];
-	/* relaxed: entry_index() has ordered it; entries stay */
-	if (!atom_load_rlx(&entry->function))
+	if (!entry)
 		return state;
 	/* relaxed, both: ordered by the count of changes, which the caller has
 	 * read */

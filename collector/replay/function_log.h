@@ -25,7 +25,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define FUNCTION_LOG_MAX 49152u
+#define FUNCTION_LOG_MAX 393216u
 /* The number of known changes in order, and of each function. */
 #define FUNCTION_LOG_CHANGES 8192u
 #define FUNCTION_LOG_TIMES 8u
@@ -33,7 +33,7 @@
 struct function_log;
 
 /* Returns 0 or -ENOMEM. The caller ends *@out with function_log_free(). Memory
- * grows with the functions, up to 6 MiB. */
+ * grows with the functions: 2 MiB, and 92 bytes for each. */
 int function_log_new(struct function_log **out);
 void function_log_free(struct function_log **log);
 
