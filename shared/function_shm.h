@@ -17,12 +17,12 @@
  *
  *   offset 0          struct thunk_page     addresses in the shim, for thunks
  *   THUNK_MODES       struct thunk_mode[FUNCTIONS_MAX]
- *   THUNK_POINTERS    uint64_t[THUNK_MAPS][FUNCTIONS_MAX][2]: the addresses of
- *                     the two thunks of a function in that mapping
+ *   THUNK_POINTERS    uint64_t[THUNK_MAPS][FUNCTIONS_USUAL][2]: the addresses
+ *                     of the two thunks of a function in that mapping
  *   THUNK_COMMON      for unwinders: what all frame descriptions of moved
  *                     functions have in common
  *   THUNK_FRAMES      an .eh_frame_hdr: three frame descriptions of each number
- *   THUNK_CODE        THUNK_BYTES for each function: at 0 the thunk of entries,
+ *   THUNK_CODE        THUNK_BYTES for each number of the arena: at 0 the thunk of entries,
  *                     at THUNK_EXIT that of exits; for entry builds two more; or
  *                     the one thunk of a moved function
  *
@@ -46,9 +46,12 @@
 
 #include <stdint.h>
 
-/* Numbers are 1 to FUNCTIONS_MAX - 1 and below function_numbers() of the arena,
- * since a small ring has few cells. 0 is no function. */
-#define FUNCTIONS_MAX 32768u
+/* Numbers are 1 to FUNCTIONS_MAX - 1, and below wire_hello.functions of the
+ * arena. 0 is no function. */
+#define FUNCTIONS_MAX (1u << 18)
+/* The most numbers of an arena whose program asked for none. Only these have
+ * pointers for calls through memory. */
+#define FUNCTIONS_USUAL 32768u
 
 /*
  * Written by the owning thread. The collector clears cells that no thread uses:
@@ -66,13 +69,13 @@ struct count_cell {
 
 _Static_assert(sizeof(struct count_cell) == 16, "the thunks rely on it");
 
-/* Returns the count of function numbers in an arena with rings of @ring_cells
- * cells. */
+/* Returns the usual count of function numbers in an arena with rings of
+ * @ring_cells cells: a small ring has few. */
 static inline uint32_t function_numbers(uint32_t ring_cells)
 {
 	uint32_t numbers = ring_cells / 8;
 
-	return numbers < FUNCTIONS_MAX ? numbers : FUNCTIONS_MAX;
+	return numbers < FUNCTIONS_USUAL ? numbers : FUNCTIONS_USUAL;
 }
 
 /*
@@ -154,7 +157,7 @@ _Static_assert(sizeof(struct thunk_page) == 128, "layout");
 #define THUNK_MODES ((uint64_t)65536)
 #define THUNK_POINTERS (THUNK_MODES + FUNCTIONS_MAX * (uint64_t)16)
 #define THUNK_COMMON \
-	(THUNK_POINTERS + THUNK_MAPS * FUNCTIONS_MAX * (uint64_t)16)
+	(THUNK_POINTERS + THUNK_MAPS * FUNCTIONS_USUAL * (uint64_t)16)
 #define THUNK_FRAMES (THUNK_COMMON + 64)
 #define THUNK_FRAMES_COUNT (THUNK_FRAMES + 8) /* uint32_t: how many entries */
 #define THUNK_FRAMES_OF 3u /* entries of a number */
@@ -163,7 +166,13 @@ _Static_assert(sizeof(struct thunk_page) == 128, "layout");
 	(THUNK_FRAMES_HEAD + FUNCTIONS_MAX * (uint64_t)THUNK_FRAMES_OF * 8)
 #define THUNK_CODE \
 	((THUNK_FRAMES + THUNK_FRAMES_BYTES + 65535) & ~(uint64_t)65535)
-#define THUNK_AREA_BYTES (THUNK_CODE + FUNCTIONS_MAX * (uint64_t)THUNK_BYTES)
+
+/* Returns the bytes of the thunk area of an arena with @functions numbers. */
+static inline uint64_t thunk_area_bytes(uint32_t functions)
+{
+	return (THUNK_CODE + functions * (uint64_t)THUNK_BYTES + 65535) &
+	       ~(uint64_t)65535;
+}
 
 _Static_assert(THUNK_CODE % 65536 == 0, "starts on a page of any size");
 

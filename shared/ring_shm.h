@@ -360,7 +360,7 @@ _Static_assert(sizeof(struct page_shm) <= ARENA_MAP, "layout");
 _Static_assert(ARENA_FILTER % 4096 == 0 && ARENA_SLOTS % PAGE_BYTES_MAX == 0,
 	       "slots start on a page of any size");
 
-_Static_assert(FUNCTIONS_MAX <= 1 << 16, "a number fits into the filter");
+_Static_assert(FUNCTIONS_USUAL <= 1 << 16, "a number fits into the filter");
 
 /* Returns the offset of the rings, aligned to pages of any size. */
 static inline uint64_t arena_rings(uint32_t slot_count)
@@ -377,21 +377,21 @@ static inline uint64_t arena_ring_bytes(uint32_t ring_cells)
 	return (uint64_t)ring_cells * sizeof(struct record);
 }
 
-/* Returns the bytes from one slot's ring to the next: the ring and its
- * function_numbers() count cells, in whole pages of any size. */
-static inline uint64_t arena_slot_bytes(uint32_t ring_cells)
+/* Returns the bytes from one slot's ring to the next: the ring and the count
+ * cells of @functions numbers, in whole pages of any size. */
+static inline uint64_t arena_slot_bytes(uint32_t ring_cells, uint32_t functions)
 {
-	uint64_t counts = function_numbers(ring_cells) *
-			  (uint64_t)sizeof(struct count_cell);
+	uint64_t counts = functions * (uint64_t)sizeof(struct count_cell);
 
 	return (arena_ring_bytes(ring_cells) + counts + PAGE_BYTES_MAX - 1) &
 	       ~(PAGE_BYTES_MAX - 1);
 }
 
-static inline uint64_t arena_bytes(uint32_t slot_count, uint32_t ring_cells)
+static inline uint64_t arena_bytes(uint32_t slot_count, uint32_t ring_cells,
+				   uint32_t functions)
 {
 	return arena_rings(slot_count) +
-	       slot_count * arena_slot_bytes(ring_cells);
+	       slot_count * arena_slot_bytes(ring_cells, functions);
 }
 
 /*

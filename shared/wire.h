@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 23u
+#define WIRE_VERSION 24u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_CHILD_MAGIC 0x646c696863637270ULL /* "prcchild" */
@@ -34,8 +34,8 @@
 
 /* The descriptors that follow the arena's in a hello, in this order. */
 enum wire_fds {
-	WIRE_FD_THUNKS = 1 << 0, /* memfd of THUNK_AREA_BYTES (function_shm.h),
-				  * sealed as the arena; mapped to execute */
+	WIRE_FD_THUNKS = 1 << 0, /* memfd of thunk_area_bytes()
+				  * (function_shm.h), sealed as the arena; mapped to execute */
 	WIRE_FD_MEMORY = 1 << 1, /* /proc/self/mem, read and write */
 };
 
@@ -58,6 +58,8 @@ struct wire_hello {
 	int32_t tid; /* of the sender, in the program's pid namespace */
 	uint32_t rank; /* the program's rank in a parallel job (ENV_RANKS) plus
 			* 1; 0: none */
+	uint32_t functions; /* function numbers of the arena */
+	uint32_t pad;
 };
 
 /*
@@ -146,7 +148,7 @@ struct wire_reply {
 	uint32_t pad;
 };
 
-_Static_assert(sizeof(struct wire_hello) == 88, "wire");
+_Static_assert(sizeof(struct wire_hello) == 96, "wire");
 _Static_assert(sizeof(struct wire_child) == 32, "wire");
 _Static_assert(sizeof(struct wire_regret) == 16, "wire");
 _Static_assert(sizeof(struct wire_reply) == 64, "wire");

@@ -53,7 +53,8 @@ static void list_areas(struct patch_image *image)
 		    thunk_area_is_file(image->area, mapping->device,
 				       mapping->inode) &&
 		    mapping->is_executable && !mapping->offset &&
-		    mapping->end - mapping->start >= THUNK_AREA_BYTES)
+		    mapping->end - mapping->start >=
+			    thunk_area_size(image->area))
 			image->area_map[image->area_maps++] = mapping->start;
 	}
 }

@@ -46,6 +46,8 @@ struct thunk_choice {
 struct thunk_area {
 	uint8_t *at;
 	struct thunk_area *next; /* in g_areas */
+	uint64_t bytes;
+	uint32_t functions; /* numbers are below */
 	uint32_t frames; /* numbers in the table of frame descriptions */
 	struct thunk_choice *choices;
 	size_t choice_count, choice_room;
@@ -54,7 +56,7 @@ struct thunk_area {
 	ino_t inode;
 	/* Addresses of mappings with a row of pointers. 0: free. */
 	uint64_t row[THUNK_MAPS];
-	struct thunk_function function[FUNCTIONS_MAX];
+	struct thunk_function function[];
 };
 
 _Static_assert(offsetof(struct thunk_page, exit) == 8 &&
@@ -115,7 +117,7 @@ static bool fits_int32(int64_t value)
 }
 
 /* A file that shrinks, or lacks huge pages, would kill the collector. */
-bool thunk_area_is_good(int fd)
+bool thunk_area_is_good(int fd, uint32_t functions)
 {
 	struct statfs filesystem;
 	struct stat status;
@@ -124,10 +126,10 @@ bool thunk_area_is_good(int fd)
 	return seals >= 0 && (seals & SEALS_NEEDED) == SEALS_NEEDED &&
 	       fstatfs(fd, &filesystem) == 0 &&
 	       filesystem.f_type == TMPFS_MAGIC && fstat(fd, &status) == 0 &&
-	       (uint64_t)status.st_size == THUNK_AREA_BYTES;
+	       (uint64_t)status.st_size == thunk_area_bytes(functions);
 }
 
-int thunk_area_map(int fd, const struct thunk_shim *shim,
+int thunk_area_map(int fd, uint32_t functions, const struct thunk_shim *shim,
 		   struct thunk_area **out)
 {
 	struct thunk_area *area;
@@ -137,19 +139,21 @@ int thunk_area_map(int fd, const struct thunk_shim *shim,
 #if !defined(__x86_64__)
 	return -ENOTSUP;
 #endif
-	if (!thunk_area_is_good(fd) || fstat(fd, &status) < 0)
+	if (functions > FUNCTIONS_MAX || !thunk_area_is_good(fd, functions) ||
+	    fstat(fd, &status) < 0)
 		return -EINVAL;
-	area = calloc(1, sizeof(*area));
+	area = calloc(1, sizeof(*area) + functions * sizeof(*area->function));
 	if (!area)
 		return -ENOMEM;
+	area->bytes = thunk_area_bytes(functions);
+	area->functions = functions;
 	memcpy(&area->shim, shim, sizeof(area->shim));
 	if (!area->shim.count_epoch || !area->shim.page.entry_enter ||
 	    !fits_int32(area->shim.epoch) || !fits_int32(area->shim.counts)) {
 		free(area);
 		return -EINVAL;
 	}
-	at = mmap(NULL, THUNK_AREA_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED,
-		  fd, 0);
+	at = mmap(NULL, area->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (at == MAP_FAILED) {
 		int err = -errno;
 
@@ -179,7 +183,7 @@ void thunk_area_unmap(struct thunk_area *area)
 		link = &(*link)->next;
 	*link = area->next;
 	lock_release(&g_areas.lock);
-	munmap(area->at, THUNK_AREA_BYTES);
+	munmap(area->at, area->bytes);
 	free(area->choices);
 	free(area);
 }
@@ -188,16 +192,17 @@ bool thunk_area_read(ino_t inode, uint64_t offset, void *out, size_t bytes)
 {
 	const struct thunk_area *area;
 
-	if (offset > THUNK_AREA_BYTES || bytes > THUNK_AREA_BYTES - offset)
-		return false;
+	bool found = false;
+
 	lock_areas();
-	for (area = g_areas.first; area; area = area->next)
-		if (area->inode == inode) {
+	for (area = g_areas.first; area && !found; area = area->next)
+		if (area->inode == inode && offset <= area->bytes &&
+		    bytes <= area->bytes - offset) {
 			memcpy(out, area->at + offset, bytes);
-			break;
+			found = true;
 		}
 	lock_release(&g_areas.lock);
-	return area;
+	return found;
 }
 
 bool thunk_area_place(ino_t inode, uint64_t offset, struct thunk_place *out)
@@ -226,6 +231,11 @@ bool thunk_area_place(ino_t inode, uint64_t offset, struct thunk_place *out)
 	out->function = i == MOVED_FRAME_BODY ? mode.function : 0;
 	/* Others have the description of nothing. */
 	return out->frame > THUNK_CODE;
+}
+
+uint64_t thunk_area_size(const struct thunk_area *area)
+{
+	return area->bytes;
 }
 
 bool thunk_area_is_file(const struct thunk_area *area, dev_t device,
@@ -468,9 +478,9 @@ static void write_frames(struct thunk_area *area, uint32_t number)
 
 #endif
 
-static bool is_number(uint32_t number)
+static bool is_number(const struct thunk_area *area, uint32_t number)
 {
-	return number > 0 && number < FUNCTIONS_MAX;
+	return number > 0 && number < area->functions;
 }
 
 bool thunk_area_takes_calls(const struct thunk_area *area)
@@ -484,7 +494,7 @@ static int claim_number(struct thunk_area *area, uint32_t number,
 {
 	struct thunk_function *known;
 
-	if (!is_number(number))
+	if (!is_number(area, number))
 		return -EINVAL;
 	known = &area->function[number];
 	if (known->is_there)
@@ -545,7 +555,7 @@ int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 
 void thunk_area_mute(struct thunk_area *area, uint32_t number, bool muted)
 {
-	if (is_number(number) && area->function[number].is_there &&
+	if (is_number(area, number) && area->function[number].is_there &&
 	    area->function[number].kind == THUNK_MOVED)
 		write_flip(area, number, MOVED_FLIP,
 			   muted ? MOVED_FLIP_OFF : MOVED_FLIP_ON);
@@ -580,8 +590,8 @@ int thunk_area_choice(struct thunk_area *area, const uint32_t *numbers,
 		*number = choice->number;
 		return 0;
 	}
-	wanted.number = FUNCTIONS_MAX - 1 - (uint32_t)area->choice_count;
-	if (area->choice_count >= FUNCTIONS_MAX / 4 ||
+	wanted.number = area->functions - 1 - (uint32_t)area->choice_count;
+	if (area->choice_count >= area->functions / 4 ||
 	    area->function[wanted.number].is_there)
 		return -ENOSPC;
 	if (grow_array(area->choices, area->choice_room,
@@ -600,7 +610,7 @@ int thunk_area_choice(struct thunk_area *area, const uint32_t *numbers,
 void thunk_area_choose(struct thunk_area *area, uint32_t number,
 		       enum thunk_path path)
 {
-	if (!is_number(number) || !area->function[number].is_there ||
+	if (!is_number(area, number) || !area->function[number].is_there ||
 	    area->function[number].kind == KIND_CHOICE)
 		return;
 	area->function[number].path = (uint8_t)path;
@@ -612,8 +622,9 @@ void thunk_area_choose(struct thunk_area *area, uint32_t number,
 
 enum thunk_path thunk_area_path(const struct thunk_area *area, uint32_t number)
 {
-	return is_number(number) ? (enum thunk_path)area->function[number].path
-				 : THUNK_COUNT;
+	return is_number(area, number)
+		       ? (enum thunk_path)area->function[number].path
+		       : THUNK_COUNT;
 }
 
 /* --- reaching them ------------------------------------------------------- */
@@ -629,17 +640,17 @@ static int row_of_map(struct thunk_area *area, uint64_t map)
 	return -1;
 }
 
-/* Returns 0 if no row is free. */
+/* Returns 0 if no row is free, or @number has no pointers. */
 static uint64_t pointer_to(struct thunk_area *area, uint64_t map,
 			   uint32_t number, enum thunk_side side)
 {
-	int row = row_of_map(area, map);
+	int row = number < FUNCTIONS_USUAL ? row_of_map(area, map) : -1;
 	uint64_t offset;
 
 	if (row < 0)
 		return 0;
 	offset = THUNK_POINTERS +
-		 ((uint64_t)row * FUNCTIONS_MAX + number) * 16 +
+		 ((uint64_t)row * FUNCTIONS_USUAL + number) * 16 +
 		 (side == THUNK_SIDE_ENTRY ? 0 : 8);
 	/* relaxed: no site reads it before it was connected */
 	atom_store_rlx((uint64_t *)(area->at + offset),
@@ -656,7 +667,8 @@ bool thunk_area_operand(struct thunk_area *area, uint64_t map, uint32_t number,
 	const uint64_t high = through_memory ? THUNK_CODE : low;
 	uint64_t offset = low;
 
-	if (!map || !is_number(number) || !area->function[number].is_there ||
+	if (!map || !is_number(area, number) ||
+	    !area->function[number].is_there ||
 	    !fits_int32((int64_t)(map + low - next)) ||
 	    !fits_int32((int64_t)(map + high - next)))
 		return false;

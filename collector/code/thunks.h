@@ -33,11 +33,12 @@ struct code_move;
 struct code_moves;
 struct thunk_area;
 
-/* Requires a memfd of the right size that can neither shrink nor grow. */
-bool thunk_area_is_good(int fd);
+/* Requires a memfd of the right size for @functions numbers that can neither
+ * shrink nor grow. */
+bool thunk_area_is_good(int fd, uint32_t functions);
 /* Copies @shim. @fd stays the caller's. Returns 0 or -errno. -EINVAL: @fd or
- * @shim is unfit. -ENOTSUP: this machine has no thunks. */
-int thunk_area_map(int fd, const struct thunk_shim *shim,
+ * @shim is unfit for @functions numbers. -ENOTSUP: this machine has no thunks. */
+int thunk_area_map(int fd, uint32_t functions, const struct thunk_shim *shim,
 		   struct thunk_area **area);
 /* The program continues to use the area. */
 void thunk_area_unmap(struct thunk_area *area);
@@ -65,7 +66,7 @@ void thunk_area_mute(struct thunk_area *area, uint32_t number, bool muted);
  * Makes a thunk for sites of several functions (calls builds). It continues at
  * the thunk of the function in the hook's argument, or else at the hook.
  * @numbers must have thunks. Sets *@number, which thunk_area_operand() reaches
- * as THUNK_SIDE_ENTRY; these numbers count down from FUNCTIONS_MAX. Returns 0,
+ * as THUNK_SIDE_ENTRY; these numbers count down from the last one. Returns 0,
  * -ENOSPC or -ENOMEM.
  */
 int thunk_area_choice(struct thunk_area *area, const uint32_t *numbers,
@@ -77,6 +78,8 @@ void thunk_area_choose(struct thunk_area *area, uint32_t number,
 		       enum thunk_path path);
 enum thunk_path thunk_area_path(const struct thunk_area *area, uint32_t number);
 
+/* Returns the bytes of each mapping of the area. */
+uint64_t thunk_area_size(const struct thunk_area *area);
 bool thunk_area_is_file(const struct thunk_area *area, dev_t device,
 			ino_t inode);
 void thunk_area_file(const struct thunk_area *area, uint64_t *device,

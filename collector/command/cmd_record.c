@@ -107,8 +107,10 @@ static int take_record_option(void *to, const struct opts_value *value)
 		}
 		break;
 	case OPT_PATCH:
-		/* The program waits until its functions are moved. */
-		if (setenv("PERFREC_DEADLINE_MS", "60000", 0) < 0) {
+		/* The program waits until its functions are moved, and has
+		 * FUNCTIONS_MAX numbers for them. */
+		if (setenv("PERFREC_DEADLINE_MS", "60000", 0) < 0 ||
+		    setenv("PERFREC_FUNCTIONS", "262144", 0) < 0) {
 			log_err("out of memory");
 			return OPTS_FAILED;
 		}

@@ -75,6 +75,8 @@ static const char *check_arena_file(int fd, const struct wire_hello *hello,
 	    hello->ring_cells < RING_CELLS_MIN ||
 	    hello->ring_cells > RING_CELLS_MAX)
 		return "the size of a ring is out of range";
+	if (!hello->functions || hello->functions > FUNCTIONS_MAX)
+		return "the count of function numbers is out of range";
 	if (seals < 0)
 		return "the arena is no memfd";
 	if ((seals & SEALS_NEEDED) != SEALS_NEEDED)
@@ -83,8 +85,9 @@ static const char *check_arena_file(int fd, const struct wire_hello *hello,
 		return "the arena is no plain memory";
 	if (fstat(fd, status) < 0 ||
 	    (uint64_t)status->st_size != hello->arena_bytes ||
-	    hello->arena_bytes !=
-		    arena_bytes(hello->slot_count, hello->ring_cells))
+	    hello->arena_bytes != arena_bytes(hello->slot_count,
+					      hello->ring_cells,
+					      hello->functions))
 		return "the arena has another size than it should";
 	return NULL;
 }
@@ -202,6 +205,7 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 	arena->setup.bytes = hello->arena_bytes;
 	arena->setup.slot_count = hello->slot_count;
 	arena->setup.ring_cells = hello->ring_cells;
+	arena->setup.functions_max = hello->functions;
 	lock_init(&arena->lock, LOCK_ARENA);
 	orders_init(&arena->orders);
 	arena->setup.orders = &arena->orders;
@@ -236,7 +240,7 @@ void arena_adopt_fds(struct arena *arena, const struct wire_hello *hello,
 	struct arena_setup *setup = &arena->setup;
 
 	if (hello->fds & WIRE_FD_THUNKS) {
-		if (thunk_area_is_good(*fds))
+		if (thunk_area_is_good(*fds, hello->functions))
 			setup->thunk_fd = fcntl(*fds, F_DUPFD_CLOEXEC, 0);
 		fds++;
 	}
@@ -527,7 +531,8 @@ static char *slot_memory(const struct arena *arena, uint32_t index)
 {
 	return (char *)arena->setup.page +
 	       arena_rings(arena->setup.slot_count) +
-	       index * arena_slot_bytes(arena->setup.ring_cells);
+	       index * arena_slot_bytes(arena->setup.ring_cells,
+					arena->setup.functions_max);
 }
 
 static struct record *ring_cells(const struct arena *arena, uint32_t index)

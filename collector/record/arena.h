@@ -73,6 +73,7 @@ struct arena_setup {
 	struct page_shm *page; /* the mapping */
 	uint64_t bytes;
 	uint32_t slot_count, ring_cells; /* checked; those of page may change */
+	uint32_t functions_max; /* function numbers are below it; checked */
 	uint64_t give_after_ns; /* for all its rings: ring_get_init() */
 	struct arena_slot *slots; /* slot_count of them */
 	/* Sealed memfd of the thunk area, with the right size; -1: none. */
@@ -254,8 +255,7 @@ int arena_is_mapped_soon(const struct arena *arena, pid_t pid);
 
 /* Returns slot @index, below slot_count, in the shared memory. Any thread. */
 struct slot_shm *arena_slot_shm(const struct arena *arena, uint32_t index);
-/* Returns the count cells of slot @index: function_numbers(setup->ring_cells)
- * cells; cell 0 belongs to no function. The program may write them at any time,
+/* Returns the count cells of slot @index: setup->functions_max cells; cell 0 belongs to no function. The program may write them at any time,
  * so load each word once. Any thread. */
 struct count_cell *arena_counts(const struct arena *arena, uint32_t index);
 /* Returns the reader of the ring of slot @index; the first call makes it. The

@@ -111,7 +111,7 @@ int states_begin(struct states_thread *thread, struct arena *arena)
 	states->thread = thread;
 	states_thread_get(thread);
 	lock_init(&states->lock, LOCK_STATES);
-	states->numbers = function_numbers(arena_setup(arena)->ring_cells);
+	states->numbers = arena_setup(arena)->functions_max;
 	states->next_number = 1;
 	states->event = -1;
 	states->owner = calloc(states->numbers, sizeof(*states->owner));

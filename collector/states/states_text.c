@@ -123,7 +123,8 @@ static void map_area(struct states *states)
 	else if (!take_area(setup->page))
 		set_unwritable(states, "the program had locked its memory "
 				       "before (mlockall)");
-	else if ((err = thunk_area_map(setup->thunk_fd, &shim, &states->area)))
+	else if ((err = thunk_area_map(setup->thunk_fd, setup->functions_max,
+				       &shim, &states->area)))
 		set_unwritable(states,
 			       err == -ENOTSUP
 				       ? "there are no thunks for this machine"
@@ -735,6 +736,8 @@ void states_make_gate(struct states *states)
 	gate = filter_table_new(arena_setup(states->arena)->page, GATE_ENTRIES);
 	lock_acquire(&states->lock);
 	states->gate = gate;
+	/* Its entries have numbers of 16 bits. */
+	states->numbers = MIN(states->numbers, FUNCTIONS_USUAL);
 	lock_release(&states->lock);
 }
 
@@ -956,7 +959,7 @@ void states_restore_text(struct states *states)
 {
 	/* The jumps of moved functions stay. Also ends the work of their thunks
 	 * in processes whose text cannot be restored. */
-	for (uint32_t i = 1; states->area && i < FUNCTIONS_MAX; i++)
+	for (uint32_t i = 1; states->area && i < states->next_number; i++)
 		thunk_area_mute(states->area, i, true);
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next)

@@ -88,7 +88,7 @@ void gate_take_filter(void)
 		return;
 	g_filter.shift = shift;
 	g_filter.numbers = (const uint16_t *)(arena + ARENA_FILTER_NUMBERS);
-	g_filter.count = function_numbers(g_shim.ring_cells);
+	g_filter.count = g_shim.functions;
 	/* order: rel, GATEFILTER: children forked here see all or nothing */
 	atom_store_rel(&g_filter.table,
 		       (const uint64_t *)(arena + ARENA_FILTER));

@@ -56,6 +56,7 @@ struct shim {
 	const struct liveness_shm *liveness;
 	uint32_t slot_count; /* without retired slots */
 	uint32_t ring_cells;
+	uint32_t functions; /* numbers: wire_hello.functions */
 	uint64_t (*clock)(void);
 	bool block; /* wait for room in a full ring */
 	bool quiet; /* PERFREC_QUIET */

@@ -77,6 +77,9 @@ void settings_read(char **environment, struct settings *settings)
 	settings->ring_cells =
 		round_down_to_power_of_two(kb * ENV_CELLS_PER_KB);
 	settings->slot_count = read_number(environment, ENV_SLOTS, settings);
+	settings->functions =
+		MAX(read_number(environment, ENV_FUNCTIONS, settings),
+		    function_numbers(settings->ring_cells));
 	settings->deadline_ms =
 		read_number(environment, ENV_DEADLINE_MS, settings);
 	settings->rank = read_rank(environment);

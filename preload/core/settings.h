@@ -16,6 +16,7 @@ struct settings {
 	bool no_inherit; /* PERFREC_INHERIT=off */
 	uint32_t ring_cells; /* PERFREC_RING_KB, a power of two */
 	uint32_t slot_count; /* PERFREC_SLOTS */
+	uint32_t functions; /* PERFREC_FUNCTIONS, as in struct wire_hello */
 	uint32_t deadline_ms; /* PERFREC_DEADLINE_MS, of hello */
 	uint32_t rank; /* as in struct wire_hello */
 	const char *socket; /* PERFREC_SOCKET or NULL */

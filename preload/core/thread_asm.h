@@ -57,7 +57,6 @@
 
 /* Thunks of moved functions, and struct thunk_mode (function_shm.h). */
 #define MOVED_BYTES_SHIFT 9 /* of THUNK_BYTES */
-#define MOVED_CODE_BYTES 0x1000000
 #define MOVED_RECORD 128 /* THUNK_MOVED_RECORD */
 #define MOVED_ENTERED 139 /* THUNK_MOVED_ENTERED */
 #define MODE_BYTES_SHIFT 4

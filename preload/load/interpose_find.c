@@ -30,7 +30,7 @@ ATTR_EXPORT int _dl_find_object(void *address, struct dl_find_object *out)
 	if (libc()->find_object((void *)_dl_find_object, out))
 		return -1;
 	out->dlfo_map_start = (void *)map;
-	out->dlfo_map_end = (void *)(map + THUNK_AREA_BYTES);
+	out->dlfo_map_end = (void *)(map + thunk_map_bytes());
 	out->dlfo_eh_frame = (void *)(map + THUNK_FRAMES);
 	return 0;
 }
@@ -48,8 +48,8 @@ static int visit_area(const struct visit *visit,
 		{ .p_type = PT_LOAD,
 		  .p_flags = PF_R | PF_X,
 		  .p_vaddr = map,
-		  .p_filesz = THUNK_AREA_BYTES,
-		  .p_memsz = THUNK_AREA_BYTES,
+		  .p_filesz = thunk_map_bytes(),
+		  .p_memsz = thunk_map_bytes(),
 		  .p_align = PAGE_BYTES_MAX },
 		{ .p_type = PT_GNU_EH_FRAME,
 		  .p_flags = PF_R,

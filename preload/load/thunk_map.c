@@ -33,15 +33,17 @@
 
 static struct {
 	uint64_t map[THUNK_MAPS]; /* 0: none */
+	uint64_t bytes; /* of each */
+	uint32_t functions;
 	struct thunk_shim *page; /* published here; or NULL */
 	uint32_t *use; /* enum thunks_use, in the same page */
 	int32_t pid; /* the process that published them */
 } g_thunks;
 
 const struct thunk_mode *g_thunk_modes;
+uint64_t g_thunk_code_bytes;
 
 _Static_assert(1 << MOVED_BYTES_SHIFT == THUNK_BYTES &&
-		       MOVED_CODE_BYTES == THUNK_BYTES * FUNCTIONS_MAX &&
 		       MOVED_RECORD == THUNK_MOVED_RECORD &&
 		       MOVED_ENTERED == THUNK_MOVED_ENTERED &&
 		       1 << MODE_BYTES_SHIFT == sizeof(struct thunk_mode) &&
@@ -54,8 +56,7 @@ _Static_assert(1 << MOVED_BYTES_SHIFT == THUNK_BYTES &&
 static bool reaches(uint64_t map, uint64_t start, uint64_t end)
 {
 	uint64_t low = MIN(map, start);
-	uint64_t high =
-		map + THUNK_AREA_BYTES > end ? map + THUNK_AREA_BYTES : end;
+	uint64_t high = map + g_thunks.bytes > end ? map + g_thunks.bytes : end;
 
 	return high - low <= REACH;
 }
@@ -64,10 +65,10 @@ static bool reaches(uint64_t map, uint64_t start, uint64_t end)
  * the area's descriptor is closed. */
 static bool map_at(int fd, uint64_t at)
 {
-	long got = fd >= 0 ? sys(SYS_mmap, at, THUNK_AREA_BYTES,
+	long got = fd >= 0 ? sys(SYS_mmap, at, g_thunks.bytes,
 				 PROT_READ | PROT_EXEC,
 				 MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0)
-			   : sys(SYS_mmap, at, THUNK_AREA_BYTES, PROT_NONE,
+			   : sys(SYS_mmap, at, g_thunks.bytes, PROT_NONE,
 				 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
 					 MAP_FIXED_NOREPLACE,
 				 -1, 0);
@@ -76,12 +77,12 @@ static bool map_at(int fd, uint64_t at)
 		return false;
 	/* Kernels without the flag take @at as a hint. */
 	if ((uint64_t)got == at &&
-	    (fd >= 0 || sys(SYS_mremap, g_thunks.map[0], 0, THUNK_AREA_BYTES,
+	    (fd >= 0 || sys(SYS_mremap, g_thunks.map[0], 0, g_thunks.bytes,
 			    MREMAP_MAYMOVE | MREMAP_FIXED, at) == got)) {
-		sys(SYS_madvise, got, THUNK_AREA_BYTES, MADV_DONTDUMP);
+		sys(SYS_madvise, got, g_thunks.bytes, MADV_DONTDUMP);
 		return true;
 	}
-	sys(SYS_munmap, got, THUNK_AREA_BYTES);
+	sys(SYS_munmap, got, g_thunks.bytes);
 	return false;
 }
 
@@ -92,18 +93,18 @@ static uint64_t map_around(int fd, uint64_t start, uint64_t end)
 	uint64_t at;
 
 	for (size_t i = 0; i < sizeof(gaps) / sizeof(gaps[0]); i++) {
-		if (start < LOWEST + THUNK_AREA_BYTES + gaps[i])
+		if (start < LOWEST + g_thunks.bytes + gaps[i])
 			break;
-		at = start - THUNK_AREA_BYTES - gaps[i];
+		at = (start - g_thunks.bytes - gaps[i]) & -PAGE_BYTES_MAX;
 		if (reaches(at, start, end) && map_at(fd, at))
 			return at;
 	}
 	/* A program at a fixed address has no room below. Far above is clear of
 	 * its heap, though not always of its data. The end of the reach is
 	 * where AddressSanitizer's shadow starts (0x7fff8000). */
-	for (uint64_t gap = 32 * MIB; gap + THUNK_AREA_BYTES < REACH;
+	for (uint64_t gap = 32 * MIB; gap + g_thunks.bytes < REACH;
 	     gap += 64 * MIB) {
-		at = (start + REACH - THUNK_AREA_BYTES - gap) & -PAGE_BYTES_MAX;
+		at = (start + REACH - g_thunks.bytes - gap) & -PAGE_BYTES_MAX;
 		if (at >= end && reaches(at, start, end) && map_at(fd, at))
 			return at;
 	}
@@ -138,15 +139,19 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *fd)
 	return 0;
 }
 
-bool thunk_map_begin(int fd)
+bool thunk_map_begin(int fd, uint32_t functions)
 {
-	/* The kernel chooses a place below the last mapping: the libraries. */
-	long first = sys(SYS_mmap, 0, THUNK_AREA_BYTES, PROT_READ | PROT_EXEC,
-			 MAP_SHARED, fd, 0);
+	long first;
 
+	g_thunks.bytes = thunk_area_bytes(functions);
+	g_thunks.functions = functions;
+	g_thunk_code_bytes = g_thunks.bytes - THUNK_CODE;
+	/* The kernel chooses a place below the last mapping: the libraries. */
+	first = sys(SYS_mmap, 0, g_thunks.bytes, PROT_READ | PROT_EXEC,
+		    MAP_SHARED, fd, 0);
 	if (sys_failed(first))
 		return false;
-	sys(SYS_madvise, first, THUNK_AREA_BYTES, MADV_DONTDUMP);
+	sys(SYS_madvise, first, g_thunks.bytes, MADV_DONTDUMP);
 	g_thunks.map[0] = (uint64_t)first;
 	libc()->iterate_phdr(visit_module, &fd);
 	return true;
@@ -156,7 +161,7 @@ void thunk_map_end(void)
 {
 	g_thunks.page = NULL;
 	for (unsigned int i = 0; i < THUNK_MAPS && g_thunks.map[i]; i++) {
-		sys(SYS_munmap, g_thunks.map[i], THUNK_AREA_BYTES);
+		sys(SYS_munmap, g_thunks.map[i], g_thunks.bytes);
 		g_thunks.map[i] = 0;
 	}
 }
@@ -176,7 +181,7 @@ void thunk_map_give_back(void)
 		/* order: sc, THUNKS: only one thread unmaps it */
 		at = atom_xchg_sc(&g_thunks.map[i], 0);
 		if (at)
-			sys(SYS_munmap, at, THUNK_AREA_BYTES);
+			sys(SYS_munmap, at, g_thunks.bytes);
 	}
 }
 
@@ -213,7 +218,7 @@ static uint64_t map_with(uint64_t address)
 
 		if (!map)
 			break;
-		if (address - map < THUNK_AREA_BYTES)
+		if (address - map < g_thunks.bytes)
 			return map;
 	}
 	return 0;
@@ -228,6 +233,11 @@ uint32_t thunk_map_number(uint64_t address, uint64_t *offset)
 		return 0;
 	*offset = at % THUNK_BYTES;
 	return (uint32_t)(at / THUNK_BYTES);
+}
+
+uint64_t thunk_map_bytes(void)
+{
+	return g_thunks.bytes;
 }
 
 uint64_t thunk_map_moved(unsigned int index)
@@ -259,5 +269,5 @@ const struct thunk_mode *thunk_map_mode(uint32_t number)
 	const struct thunk_mode *modes =
 		(const struct thunk_mode *)(map + THUNK_MODES);
 
-	return map && number < FUNCTIONS_MAX ? modes + number : &none;
+	return map && number < g_thunks.functions ? modes + number : &none;
 }

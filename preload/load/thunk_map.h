@@ -16,10 +16,14 @@
 extern const struct thunk_mode *g_thunk_modes
 	__attribute__((visibility("hidden")));
 
-/* Maps the area of @fd, which the caller keeps, near all loaded modules.
+/* Bytes of all thunks, for assembly. */
+extern uint64_t g_thunk_code_bytes __attribute__((visibility("hidden")));
+
+/* Maps the area of @fd, which the caller keeps, near all loaded modules. It has
+ * thunks for @functions numbers.
  * Returns false if no mapping is possible. Once, while recording starts, before
  * the arena is mapped, which may occupy near places. */
-bool thunk_map_begin(int fd);
+bool thunk_map_begin(int fd, uint32_t functions);
 /* Unmaps it all, unpublished. */
 void thunk_map_end(void);
 
@@ -36,6 +40,9 @@ bool thunk_map_publish(struct page_shm *page);
  * in a forked child, because the published mappings are its parent's. Under
  * map_log.c's lock; makes system calls. */
 void thunk_map_near(uint64_t start, uint64_t end);
+
+/* Returns the bytes of each mapping. Any context. */
+uint64_t thunk_map_bytes(void);
 
 /* Returns the number of the function whose thunk has the code at @address, and
  * the @offset in it; 0: it is no thunk. Any context. */

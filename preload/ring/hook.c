@@ -76,8 +76,7 @@ static struct count_cell *cell_of(uint32_t number)
 	/* relaxed: the page is private; only fork and this process change it */
 	uint32_t epoch = atom_load_rlx(&g_gate.count_epoch);
 
-	return (uint32_t)t_thread.epoch == epoch &&
-			       number < function_numbers(g_shim.ring_cells)
+	return (uint32_t)t_thread.epoch == epoch && number < g_shim.functions
 		       ? &t_thread.counts[number]
 		       : NULL;
 }

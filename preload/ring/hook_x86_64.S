@@ -490,7 +490,7 @@ hook_enter_general:
 	subq	MOVED_SAVED(%rsp), %rax
 	addq	MOVED_RETURN(%rsp), %rax
 	addq	$MOVED_ENTERED, %rax	/* offset from the first thunk */
-	cmpq	$MOVED_CODE_BYTES, %rax
+	cmpq	g_thunk_code_bytes(%rip), %rax
 	jae	1f
 	andl	$((1 << MOVED_BYTES_SHIFT) - 1), %eax
 	cmpl	$MOVED_RECORD, %eax

@@ -31,7 +31,7 @@ static struct {
 /* Bytes of a ring and its count cells. */
 static uint64_t ring_bytes(void)
 {
-	return arena_slot_bytes(g_shim.ring_cells);
+	return arena_slot_bytes(g_shim.ring_cells, g_shim.functions);
 }
 
 static char *ring_of(uint32_t i)

@@ -336,6 +336,11 @@ static long connect_any(const struct settings *settings, uint64_t deadline)
 	return g_hello.foreign[0] && fd != -EAGAIN ? -EPERM : fd;
 }
 
+static uint64_t hello_arena_bytes(const struct wire_hello *ask)
+{
+	return arena_bytes(ask->slot_count, ask->ring_cells, ask->functions);
+}
+
 /* Shrinks the arena to the program's limits. Returns false if impossible. */
 static bool fit_limits(struct wire_hello *ask)
 {
@@ -344,15 +349,17 @@ static bool fit_limits(struct wire_hello *ask)
 		MIN(sys_limit(RLIMIT_FSIZE),
 		    as == RLIM_INFINITY ? as : as / ADDRESS_SPACE_SHARE);
 
-	while (arena_bytes(ask->slot_count, ask->ring_cells) > room) {
-		if (ask->slot_count > SLOTS_MIN)
+	while (hello_arena_bytes(ask) > room) {
+		if (ask->functions > function_numbers(ask->ring_cells))
+			ask->functions = function_numbers(ask->ring_cells);
+		else if (ask->slot_count > SLOTS_MIN)
 			ask->slot_count /= 2;
 		else if (ask->ring_cells > RING_CELLS_MIN)
 			ask->ring_cells /= 2;
 		else
 			return false;
 	}
-	ask->arena_bytes = arena_bytes(ask->slot_count, ask->ring_cells);
+	ask->arena_bytes = hello_arena_bytes(ask);
 	return true;
 }
 
@@ -673,7 +680,7 @@ static bool halve_arena(struct wire_hello *ask)
 	if (ask->slot_count <= SLOTS_MIN)
 		return false;
 	ask->slot_count /= 2;
-	ask->arena_bytes = arena_bytes(ask->slot_count, ask->ring_cells);
+	ask->arena_bytes = hello_arena_bytes(ask);
 	return true;
 }
 
@@ -764,6 +771,7 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		.pid = (int32_t)sys(SYS_getpid),
 		.slot_count = settings->slot_count,
 		.ring_cells = settings->ring_cells,
+		.functions = settings->functions,
 		.tsc_allowed = clock_allowed(),
 		.instrumented = instrumented(),
 		.entry_build = entry_build(),

@@ -88,6 +88,7 @@ static void adopt_reply(const struct hello_result *result,
 	g_shim.liveness = result->liveness;
 	g_shim.slot_count = result->hello.slot_count;
 	g_shim.ring_cells = result->hello.ring_cells;
+	g_shim.functions = result->hello.functions;
 	g_shim.block = result->reply.on_full == WIRE_ON_FULL_BLOCK;
 	g_shim.block_ns = result->reply.block_ns;
 	g_shim.quiet = settings->quiet;

@@ -30,18 +30,18 @@ long thunks_open_memory(void)
 }
 
 #if defined(__x86_64__)
-/* Returns true if the limits leave room for two mappings beside an arena of
- * @arena_bytes. A file beyond RLIMIT_FSIZE raises a signal. */
-static bool fits(uint64_t arena_bytes)
+/* Returns true if the limits leave room for two mappings of an area of @bytes
+ * beside an arena of @arena_bytes. A file beyond RLIMIT_FSIZE raises a signal. */
+static bool fits(uint64_t arena_bytes, uint64_t bytes)
 {
 	uint64_t as = sys_limit(RLIMIT_AS);
 
-	return sys_limit(RLIMIT_FSIZE) >= THUNK_AREA_BYTES &&
+	return sys_limit(RLIMIT_FSIZE) >= bytes &&
 	       (as == RLIM_INFINITY ||
-		as / ADDRESS_SPACE_SHARE >= arena_bytes + 2 * THUNK_AREA_BYTES);
+		as / ADDRESS_SPACE_SHARE >= arena_bytes + 2 * bytes);
 }
 
-static long make_area(void)
+static long make_area(uint32_t functions)
 {
 	const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	long fd = sys(SYS_memfd_create, THUNK_AREA_NAME, flags | EXEC_FLAG);
@@ -50,10 +50,10 @@ static long make_area(void)
 		fd = sys(SYS_memfd_create, THUNK_AREA_NAME, flags);
 	if (fd < 0)
 		return fd;
-	if (!sys(SYS_ftruncate, fd, THUNK_AREA_BYTES) &&
+	if (!sys(SYS_ftruncate, fd, thunk_area_bytes(functions)) &&
 	    !sys(SYS_fcntl, fd, F_ADD_SEALS,
 		 F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) &&
-	    thunk_map_begin((int)fd))
+	    thunk_map_begin((int)fd, functions))
 		return fd;
 	sys(SYS_close, fd);
 	return -1;
@@ -81,9 +81,10 @@ struct thunk_offer thunks_offer(struct wire_hello *ask)
 	struct thunk_offer offer = { .count = 0 };
 	long area, memory;
 
-	if ((has_chain() && !ask->entry_build) || !fits(ask->arena_bytes))
+	if ((has_chain() && !ask->entry_build) ||
+	    !fits(ask->arena_bytes, thunk_area_bytes(ask->functions)))
 		return offer;
-	area = make_area();
+	area = make_area(ask->functions);
 	if (area < 0)
 		return offer;
 	ask->fds |= WIRE_FD_THUNKS;

@@ -102,7 +102,9 @@ struct wire_hello client_good_hello(uint32_t slots, uint32_t cells)
 		.pid = getpid(),
 		.slot_count = slots,
 		.ring_cells = cells,
-		.arena_bytes = arena_bytes(slots, cells),
+		.functions = function_numbers(cells),
+		.arena_bytes =
+			arena_bytes(slots, cells, function_numbers(cells)),
 		.instrumented = 1,
 	};
 }
@@ -113,9 +115,11 @@ int client_make_arena(struct client *client, uint32_t slots, uint32_t cells)
 	struct page_shm *page;
 	struct stat status;
 
-	*client = (struct client){ .slots = slots,
-				   .cells = cells,
-				   .bytes = arena_bytes(slots, cells) };
+	*client = (struct client){
+		.slots = slots,
+		.cells = cells,
+		.bytes = arena_bytes(slots, cells, function_numbers(cells))
+	};
 	if (fd < 0 || ftruncate(fd, (off_t)client->bytes) < 0 ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) <
 		    0 ||
@@ -175,7 +179,10 @@ struct slot_shm *client_slot(const struct client *client, uint32_t index)
 struct record *client_ring(const struct client *client, uint32_t index)
 {
 	return (struct record *)(client->arena + arena_rings(client->slots) +
-				 index * arena_slot_bytes(client->cells));
+				 index * arena_slot_bytes(
+						 client->cells,
+						 function_numbers(
+							 client->cells)));
 }
 
 struct slot_shm *client_claim(const struct client *client, uint32_t index,

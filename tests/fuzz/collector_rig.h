@@ -190,16 +190,19 @@ static int rig_arena(void)
 		.version = WIRE_VERSION,
 		.slot_count = RIG_SLOTS,
 		.ring_cells = RIG_CELLS,
+		.functions = function_numbers(RIG_CELLS),
 		.filter_entries = FILTER_ENTRIES,
 		.rings_offset = arena_rings(RIG_SLOTS),
 	};
 	int fd = memfd_create("arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	fuzz_must(fd >= 0 &&
-			  !ftruncate(fd, (off_t)arena_bytes(RIG_SLOTS,
-							    RIG_CELLS)) &&
-			  pwrite(fd, &page, sizeof(page), 0) == sizeof(page),
-		  "arena");
+	fuzz_must(
+		fd >= 0 &&
+			!ftruncate(fd, (off_t)arena_bytes(
+					       RIG_SLOTS, RIG_CELLS,
+					       function_numbers(RIG_CELLS))) &&
+			pwrite(fd, &page, sizeof(page), 0) == sizeof(page),
+		"arena");
 	return fd;
 }
 

@@ -29,7 +29,9 @@ static void begin_session(void)
 		.pid = getpid(),
 		.slot_count = RIG_SLOTS,
 		.ring_cells = RIG_CELLS,
-		.arena_bytes = arena_bytes(RIG_SLOTS, RIG_CELLS),
+		.functions = function_numbers(RIG_CELLS),
+		.arena_bytes = arena_bytes(RIG_SLOTS, RIG_CELLS,
+					   function_numbers(RIG_CELLS)),
 	};
 	int socket = rig_connect(g_rig.socket, SOCK_SEQPACKET);
 	int arena = rig_arena();

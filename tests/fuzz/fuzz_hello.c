@@ -44,7 +44,9 @@ static struct wire_hello good_hello(void)
 		.pid = getpid(),
 		.slot_count = RIG_SLOTS,
 		.ring_cells = RIG_CELLS,
-		.arena_bytes = arena_bytes(RIG_SLOTS, RIG_CELLS),
+		.functions = function_numbers(RIG_CELLS),
+		.arena_bytes = arena_bytes(RIG_SLOTS, RIG_CELLS,
+					   function_numbers(RIG_CELLS)),
 	};
 }
 

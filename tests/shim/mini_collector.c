@@ -187,7 +187,10 @@ struct slot_shm *mini_slot(const struct mini_collector *mini, uint32_t i)
 struct record *mini_ring(const struct mini_collector *mini, uint32_t i)
 {
 	return (struct record *)((char *)mini->page + mini->page->rings_offset +
-				 i * arena_slot_bytes(mini->page->ring_cells));
+				 i * arena_slot_bytes(
+					     mini->page->ring_cells,
+					     function_numbers(
+						     mini->page->ring_cells)));
 }
 
 struct count_cell *mini_counts(const struct mini_collector *mini, uint32_t i)

@@ -46,8 +46,9 @@ static struct thunk_area *make_thunks(struct mini_collector *mini)
 {
 	struct thunk_area *area;
 
-	ck_assert_int_eq(
-		thunk_area_map(mini->thunk_fd, &mini->page->thunks, &area), 0);
+	ck_assert_int_eq(thunk_area_map(mini->thunk_fd, FUNCTIONS_USUAL,
+					&mini->page->thunks, &area),
+			 0);
 	for (int number = 1; number < THUNK_NUMBERS; number++) {
 		ck_assert_int_eq(thunk_area_add(area, (uint32_t)number,
 						THUNK_FUNCTION(number),

@@ -21,7 +21,7 @@
 static __thread uint32_t t_epoch;
 static __thread struct count_cell *t_counts;
 static uint32_t g_count_epoch = RIG_EPOCH;
-static struct count_cell g_cells[FUNCTIONS_MAX];
+static struct count_cell g_cells[FUNCTIONS_USUAL];
 
 /* Calls seen by the routines, and the last r11 and rsp. */
 struct rig_seen {
@@ -121,10 +121,13 @@ static inline int rig_memfd(uint64_t bytes, int seals)
 
 static inline uint8_t *rig_map(int fd, const void *near, uint64_t gap)
 {
-	uintptr_t at = ((uintptr_t)near - gap - THUNK_AREA_BYTES) & -4096ull;
+	uintptr_t at =
+		((uintptr_t)near - gap - thunk_area_bytes(FUNCTIONS_USUAL)) &
+		-4096ull;
 
-	return mmap((void *)at, THUNK_AREA_BYTES, PROT_READ | PROT_EXEC,
-		    MAP_SHARED | MAP_FIXED_NOREPLACE, fd, 0);
+	return mmap((void *)at, thunk_area_bytes(FUNCTIONS_USUAL),
+		    PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED_NOREPLACE, fd,
+		    0);
 }
 
 #endif

@@ -29,6 +29,8 @@ done <<-'END'
 	PERFREC_RING_KB 18446744073709551680 a number from 64 to 262144
 	PERFREC_SLOTS 0 a number from 1 to 65536
 	PERFREC_SLOTS 1.5 a number from 1 to 65536
+	PERFREC_FUNCTIONS all a number from 0 to 262144
+	PERFREC_FUNCTIONS 262145 a number from 0 to 262144
 	PERFREC_DEADLINE_MS 1s a number from 1 to 60000
 	PERFREC_DEADLINE_MS 60001 a number from 1 to 60000
 	PERFREC_RSEQ no on or off

@@ -423,7 +423,7 @@ static uint64_t area_near(uint64_t from)
 	while (maps && !found && fgets(line, sizeof(line), maps)) {
 		at = strtoull(line, NULL, 16);
 		if (strstr(line, THUNK_AREA_NAME) && at + (1u << 31) > from &&
-		    at + THUNK_AREA_BYTES < from + (1u << 31))
+		    at + thunk_area_bytes(FUNCTIONS_USUAL) < from + (1u << 31))
 			found = at;
 	}
 	if (maps)

@@ -177,7 +177,8 @@ static struct slot_shm *slot_of(struct program *program, int i)
 static struct record *ring_of(struct program *program, int i)
 {
 	return (struct record *)((char *)program->page + arena_rings(SLOTS) +
-				 i * arena_slot_bytes(CELLS));
+				 i * arena_slot_bytes(CELLS,
+						      function_numbers(CELLS)));
 }
 
 /* Forked children use this: they must not allocate, as check does, because a
@@ -196,7 +197,9 @@ static void program_prepare(struct program *program)
 		.pid = getpid(),
 		.slot_count = SLOTS,
 		.ring_cells = CELLS,
-		.arena_bytes = arena_bytes(SLOTS, CELLS),
+		.functions = function_numbers(CELLS),
+		.arena_bytes =
+			arena_bytes(SLOTS, CELLS, function_numbers(CELLS)),
 		.tsc_allowed = 1,
 	};
 	program->memfd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
@@ -503,15 +506,22 @@ TEST(server_wrong_sizes_are_refused)
 		uint32_t slots, cells;
 		uint64_t bytes;
 	} wrong[] = {
-		{ 0, CELLS, arena_bytes(0, CELLS) },
+		{ 0, CELLS, arena_bytes(0, CELLS, function_numbers(CELLS)) },
 		{ SLOT_COUNT_MAX + 1, CELLS,
-		  arena_bytes(SLOT_COUNT_MAX + 1, CELLS) },
-		{ UINT32_MAX, CELLS, arena_bytes(SLOTS, CELLS) },
-		{ SLOTS, CELLS + 1, arena_bytes(SLOTS, CELLS + 1) },
-		{ SLOTS, CELLS / 2, arena_bytes(SLOTS, CELLS / 2) },
-		{ SLOTS, 1u << 31, arena_bytes(SLOTS, 1u << 31) },
-		{ SLOTS, 2 * CELLS, arena_bytes(SLOTS, 2 * CELLS) },
-		{ SLOTS, CELLS, arena_bytes(SLOTS, CELLS) + 4096 },
+		  arena_bytes(SLOT_COUNT_MAX + 1, CELLS,
+			      function_numbers(CELLS)) },
+		{ UINT32_MAX, CELLS,
+		  arena_bytes(SLOTS, CELLS, function_numbers(CELLS)) },
+		{ SLOTS, CELLS + 1,
+		  arena_bytes(SLOTS, CELLS + 1, function_numbers(CELLS + 1)) },
+		{ SLOTS, CELLS / 2,
+		  arena_bytes(SLOTS, CELLS / 2, function_numbers(CELLS / 2)) },
+		{ SLOTS, 1u << 31,
+		  arena_bytes(SLOTS, 1u << 31, function_numbers(1u << 31)) },
+		{ SLOTS, 2 * CELLS,
+		  arena_bytes(SLOTS, 2 * CELLS, function_numbers(2 * CELLS)) },
+		{ SLOTS, CELLS,
+		  arena_bytes(SLOTS, CELLS, function_numbers(CELLS)) + 4096 },
 		{ SLOTS, CELLS, 0 },
 	};
 	struct program program;
@@ -523,7 +533,8 @@ TEST(server_wrong_sizes_are_refused)
 		program.hello.arena_bytes = wrong[i].bytes;
 		ck_assert_int_eq(say_hello(&program, SEALS),
 				 WIRE_REFUSED_ARENA);
-		program.hello.arena_bytes = arena_bytes(SLOTS, CELLS);
+		program.hello.arena_bytes =
+			arena_bytes(SLOTS, CELLS, function_numbers(CELLS));
 		program_release(&program);
 	}
 	teardown_with(0, 0);

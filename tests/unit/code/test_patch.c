@@ -186,7 +186,7 @@ static void start(const struct kind *kind, uint64_t limit)
 
 	snprintf(g_victim, sizeof(g_victim), "./%s", kind->name);
 	g_control_fd = shared_memory(sizeof(*g_control));
-	g_thunks_fd = shared_memory(THUNK_AREA_BYTES);
+	g_thunks_fd = shared_memory(thunk_area_bytes(FUNCTIONS_USUAL));
 	g_control = mmap(NULL, sizeof(*g_control), PROT_READ | PROT_WRITE,
 			 MAP_SHARED, g_control_fd, 0);
 	ck_assert_ptr_ne(g_control, MAP_FAILED);
@@ -202,7 +202,8 @@ static void start(const struct kind *kind, uint64_t limit)
 	ck_assert_uint_eq(forms & kind->forms, kind->forms);
 	start_program(limit);
 	g_bias = header.e_type == ET_EXEC ? 0 : base_of(g_victim + 1);
-	ck_assert_int_eq(thunk_area_map(g_thunks_fd, &g_control->shim, &g_area),
+	ck_assert_int_eq(thunk_area_map(g_thunks_fd, FUNCTIONS_USUAL,
+					&g_control->shim, &g_area),
 			 0);
 	g_image = patch_image_new(g_area, g_pid,
 				  patch_mem_open(g_pid, getuid()), true);
@@ -1063,7 +1064,7 @@ static enum patch_reason reason_for(int fd, int protection, int flags,
 				    ino_t inode, bool near)
 {
 	struct patch_function function = { .number = 1 };
-	int thunks = shared_memory(THUNK_AREA_BYTES);
+	int thunks = shared_memory(thunk_area_bytes(FUNCTIONS_USUAL));
 	struct thunk_shim shim = { .count_epoch = 1,
 				   .page = { .enter = 1, .entry_enter = 1 } };
 	struct code_plan plan = one_site();
@@ -1071,9 +1072,10 @@ static enum patch_reason reason_for(int fd, int protection, int flags,
 	struct thunk_area *area;
 	uint8_t plain[5], *at, *map;
 
-	ck_assert_int_eq(thunk_area_map(thunks, &shim, &area), 0);
-	map = mmap(NULL, THUNK_AREA_BYTES, PROT_READ | PROT_EXEC, MAP_SHARED,
-		   thunks, 0);
+	ck_assert_int_eq(thunk_area_map(thunks, FUNCTIONS_USUAL, &shim, &area),
+			 0);
+	map = mmap(NULL, thunk_area_bytes(FUNCTIONS_USUAL),
+		   PROT_READ | PROT_EXEC, MAP_SHARED, thunks, 0);
 	ck_assert_ptr_ne(map, MAP_FAILED);
 	at = mmap(map - (near ? 1ull << 20 : 3ull << 31), 4096, protection,
 		  flags | MAP_FIXED_NOREPLACE, fd, 0);
@@ -1092,7 +1094,7 @@ static enum patch_reason reason_for(int fd, int protection, int flags,
 	}
 	patch_image_free(image);
 	munmap(at, 4096);
-	munmap(map, THUNK_AREA_BYTES);
+	munmap(map, thunk_area_bytes(FUNCTIONS_USUAL));
 	thunk_area_unmap(area);
 	close(thunks);
 	return function.reason;
@@ -1133,14 +1135,15 @@ TEST(patch_refuses_functions_that_it_does_not_know)
 	struct patch_function list[] = {
 		{ .module = 7, .number = 1 },	 { .module = -1, .number = 1 },
 		{ .function = 99, .number = 1 }, { .number = 0 },
-		{ .number = FUNCTIONS_MAX },
+		{ .number = FUNCTIONS_USUAL },
 	};
 	struct code_plan plan = one_site();
 	struct patch_image *image;
 	struct thunk_area *area;
 
 	ck_assert_int_eq(
-		thunk_area_map(shared_memory(THUNK_AREA_BYTES), &shim, &area),
+		thunk_area_map(shared_memory(thunk_area_bytes(FUNCTIONS_USUAL)),
+			       FUNCTIONS_USUAL, &shim, &area),
 		0);
 	image = patch_image_new(area, getpid(),
 				patch_mem_open(getpid(), getuid()), false);

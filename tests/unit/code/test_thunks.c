@@ -29,9 +29,10 @@ static void setup(void)
 {
 	struct thunk_shim shim = rig_shim();
 
-	g_fd = rig_memfd(THUNK_AREA_BYTES, RIG_SEALS);
+	g_fd = rig_memfd(thunk_area_bytes(FUNCTIONS_USUAL), RIG_SEALS);
 	ck_assert_int_ge(g_fd, 0);
-	ck_assert_int_eq(thunk_area_map(g_fd, &shim, &g_area), 0);
+	ck_assert_int_eq(thunk_area_map(g_fd, FUNCTIONS_USUAL, &shim, &g_area),
+			 0);
 	for (int i = 0; i < 2; i++) {
 		g_map[i] = rig_map(g_fd, setup, (uint64_t)(i + 1) << 26);
 		ck_assert_ptr_ne(g_map[i], MAP_FAILED);
@@ -46,7 +47,7 @@ static void setup(void)
 static void teardown(void)
 {
 	for (int i = 0; i < 2; i++)
-		munmap(g_map[i], THUNK_AREA_BYTES);
+		munmap(g_map[i], thunk_area_bytes(FUNCTIONS_USUAL));
 	thunk_area_unmap(g_area);
 	close(g_fd);
 }
@@ -82,18 +83,26 @@ TEST(thunks_of_other_files_are_refused)
 	int fd;
 
 	for (size_t i = 0; i < ARRAY_SIZE(seals); i++) {
-		fd = rig_memfd(THUNK_AREA_BYTES, seals[i]);
-		ck_assert_int_eq(thunk_area_map(fd, &shim, &area), -EINVAL);
+		fd = rig_memfd(thunk_area_bytes(FUNCTIONS_USUAL), seals[i]);
+		ck_assert_int_eq(
+			thunk_area_map(fd, FUNCTIONS_USUAL, &shim, &area),
+			-EINVAL);
 		close(fd);
 	}
-	fd = rig_memfd(THUNK_AREA_BYTES - 4096, RIG_SEALS);
-	ck_assert_int_eq(thunk_area_map(fd, &shim, &area), -EINVAL);
+	fd = rig_memfd(thunk_area_bytes(FUNCTIONS_USUAL) - 4096, RIG_SEALS);
+	ck_assert_int_eq(thunk_area_map(fd, FUNCTIONS_USUAL, &shim, &area),
+			 -EINVAL);
 	close(fd);
 	ck_assert_int_eq(pipe(fds), 0);
-	ck_assert_int_eq(thunk_area_map(fds[1], &shim, &area), -EINVAL);
+	ck_assert_int_eq(thunk_area_map(fds[1], FUNCTIONS_USUAL, &shim, &area),
+			 -EINVAL);
 	close(fds[0]);
 	close(fds[1]);
-	ck_assert_int_eq(thunk_area_map(-1, &shim, &area), -EINVAL);
+	ck_assert_int_eq(
+		thunk_area_map(g_fd, FUNCTIONS_USUAL + 128, &shim, &area),
+		-EINVAL);
+	ck_assert_int_eq(thunk_area_map(-1, FUNCTIONS_USUAL, &shim, &area),
+			 -EINVAL);
 	ck_assert_ptr_null(area);
 }
 
@@ -104,9 +113,12 @@ TEST(thunks_that_a_program_cannot_have_are_refused)
 
 	far.epoch = (int64_t)1 << 31;
 	wild.counts = INT64_MIN;
-	ck_assert_int_eq(thunk_area_map(g_fd, &none, &area), -EINVAL);
-	ck_assert_int_eq(thunk_area_map(g_fd, &far, &area), -EINVAL);
-	ck_assert_int_eq(thunk_area_map(g_fd, &wild, &area), -EINVAL);
+	ck_assert_int_eq(thunk_area_map(g_fd, FUNCTIONS_USUAL, &none, &area),
+			 -EINVAL);
+	ck_assert_int_eq(thunk_area_map(g_fd, FUNCTIONS_USUAL, &far, &area),
+			 -EINVAL);
+	ck_assert_int_eq(thunk_area_map(g_fd, FUNCTIONS_USUAL, &wild, &area),
+			 -EINVAL);
 }
 
 /* Both templates end before these bytes. A hostile program may still claim to
@@ -138,9 +150,9 @@ TEST(thunks_of_a_number_are_those_of_one_function)
 	ck_assert_int_eq(thunk_area_add(g_area, 0, FUNCTION, THUNK_CALLS),
 			 -EINVAL);
 	ck_assert_int_eq(
-		thunk_area_add(g_area, FUNCTIONS_MAX, FUNCTION, THUNK_CALLS),
+		thunk_area_add(g_area, FUNCTIONS_USUAL, FUNCTION, THUNK_CALLS),
 		-EINVAL);
-	ck_assert_int_eq(thunk_area_add(g_area, FUNCTIONS_MAX - 1, FUNCTION,
+	ck_assert_int_eq(thunk_area_add(g_area, FUNCTIONS_USUAL - 1, FUNCTION,
 					THUNK_CALLS),
 			 0);
 }
@@ -280,7 +292,8 @@ TEST(thunks_are_reached_by_operand_and_by_pointer)
 TEST(thunks_out_of_reach_are_not_reached)
 {
 	uint64_t map = (uintptr_t)g_map[0];
-	uint64_t far[] = { map + (1ull << 31) + THUNK_AREA_BYTES,
+	uint64_t far[] = { map + (1ull << 31) +
+				   thunk_area_bytes(FUNCTIONS_USUAL),
 			   map - (1ull << 31), 0 };
 	int32_t operand;
 
@@ -295,11 +308,36 @@ TEST(thunks_out_of_reach_are_not_reached)
 				      4096, &operand));
 }
 
+TEST(thunks_of_large_programs_have_more_numbers_without_pointers)
+{
+	struct thunk_shim shim = rig_shim();
+	int fd = rig_memfd(thunk_area_bytes(FUNCTIONS_MAX), RIG_SEALS);
+	const uint64_t map = 1ull << 40;
+	struct thunk_area *area;
+	int32_t operand;
+
+	ck_assert_int_eq(thunk_area_map(fd, FUNCTIONS_MAX, &shim, &area), 0);
+	ck_assert_int_eq(
+		thunk_area_add(area, FUNCTIONS_MAX - 1, FUNCTION, THUNK_CALLS),
+		0);
+	ck_assert(thunk_area_operand(area, map, FUNCTIONS_MAX - 1,
+				     THUNK_SIDE_ENTRY, false, map, &operand));
+	ck_assert_int_eq(operand,
+			 THUNK_CODE + (FUNCTIONS_MAX - 1) * THUNK_BYTES);
+	ck_assert(!thunk_area_operand(area, map, FUNCTIONS_MAX - 1,
+				      THUNK_SIDE_ENTRY, true, map, &operand));
+	ck_assert_int_eq(
+		thunk_area_add(area, FUNCTIONS_MAX, FUNCTION, THUNK_CALLS),
+		-EINVAL);
+	thunk_area_unmap(area);
+	close(fd);
+}
+
 TEST(thunks_are_reached_from_an_area_s_size_before_the_end_of_reach)
 {
 	/* A program at a fixed address has its area here. */
 	uint64_t map = (uintptr_t)g_map[0];
-	uint64_t next = map + THUNK_AREA_BYTES - INT32_MAX;
+	uint64_t next = map + thunk_area_bytes(FUNCTIONS_USUAL) - INT32_MAX;
 	int32_t operand;
 
 	for (int memory = 0; memory < 2; memory++)
@@ -491,7 +529,7 @@ static void on_step(int signal, siginfo_t *info, void *context)
 	uint64_t rip = (uint64_t)at->uc_mcontext.gregs[REG_RIP];
 
 	(void)signal, (void)info;
-	if (rip - (uintptr_t)g_map[0] >= THUNK_AREA_BYTES)
+	if (rip - (uintptr_t)g_map[0] >= thunk_area_bytes(FUNCTIONS_USUAL))
 		return;
 	g_nested++;
 	if (g_takes_counts) {

@@ -738,7 +738,7 @@ static size_t own_frames(const uint8_t *map)
 	while (count < g.result.count) {
 		uint64_t at = g.result.frame[count].address;
 
-		if (at - (uintptr_t)map >= THUNK_AREA_BYTES &&
+		if (at - (uintptr_t)map >= thunk_area_bytes(FUNCTIONS_USUAL) &&
 		    (at < (uintptr_t)rig_enter || at >= (uintptr_t)rig_end))
 			break;
 		count++;
@@ -750,12 +750,12 @@ static size_t own_frames(const uint8_t *map)
 TEST(unwind_at_every_instruction_of_thunks, EACH(0, 3 * ARRAY_SIZE(g_ways)))
 {
 	const struct thunk_way *way = &g_ways[_i / 3];
-	int fd = rig_memfd(THUNK_AREA_BYTES, RIG_SEALS);
+	int fd = rig_memfd(thunk_area_bytes(FUNCTIONS_USUAL), RIG_SEALS);
 	struct thunk_shim shim = rig_shim();
 	struct thunk_area *area;
 	uint8_t *map;
 
-	ck_assert_int_eq(thunk_area_map(fd, &shim, &area), 0);
+	ck_assert_int_eq(thunk_area_map(fd, FUNCTIONS_USUAL, &shim, &area), 0);
 	map = rig_map(fd, capture, 1u << 26);
 	ck_assert_ptr_ne(map, MAP_FAILED);
 	ck_assert_int_eq(thunk_area_add(area, THUNK_NUMBER, 0x1234, way->kind),
@@ -782,7 +782,7 @@ TEST(unwind_at_every_instruction_of_thunks, EACH(0, 3 * ARRAY_SIZE(g_ways)))
 		ck_assert(!g.result.cut && !g.result.guessed);
 		find_frame("main");
 	}
-	munmap(map, THUNK_AREA_BYTES);
+	munmap(map, thunk_area_bytes(FUNCTIONS_USUAL));
 	thunk_area_unmap(area);
 	close(fd);
 }

@@ -426,7 +426,8 @@ TEST(lists_have_it_until_it_is_taken_out)
 /* The other pid namespace may give a child any positive pid. */
 TEST(slot_of_no_process_id_is_refused)
 {
-	size_t bytes = arena_bytes(1, RING_CELLS_MIN);
+	size_t bytes = arena_bytes(1, RING_CELLS_MIN,
+				   function_numbers(RING_CELLS_MIN));
 	struct process *parent = new_process(false, g.pidfd), *child = NULL;
 	struct slot_shm *slot;
 
@@ -436,6 +437,7 @@ TEST(slot_of_no_process_id_is_refused)
 	ck_assert_ptr_ne(g.arena->setup.page, MAP_FAILED);
 	g.arena->setup.slot_count = 1;
 	g.arena->setup.ring_cells = RING_CELLS_MIN;
+	g.arena->setup.functions_max = function_numbers(RING_CELLS_MIN);
 	g.arena->setup.slots = calloc(1, sizeof(*g.arena->setup.slots));
 	slot = arena_slot_shm(g.arena, 0);
 	for (slot->pid = -1; slot->pid <= 0; slot->pid++)

@@ -80,7 +80,8 @@ static void add_function(uint32_t i)
 
 static void make_arena(void)
 {
-	uint64_t bytes = arena_bytes(SLOTS, RING_CELLS_MIN);
+	uint64_t bytes = arena_bytes(SLOTS, RING_CELLS_MIN,
+				     function_numbers(RING_CELLS_MIN));
 
 	memset(&g_arena, 0, sizeof(g_arena));
 	g_arena.refs = 1;
@@ -91,6 +92,7 @@ static void make_arena(void)
 	g_arena.setup.bytes = bytes;
 	g_arena.setup.slot_count = SLOTS;
 	g_arena.setup.ring_cells = RING_CELLS_MIN;
+	g_arena.setup.functions_max = function_numbers(RING_CELLS_MIN);
 	g_arena.setup.thunk_fd = g_arena.setup.mem_fd = -1;
 	lock_init(&g_arena.lock, LOCK_ARENA);
 	ck_assert_int_eq(function_log_new(&g_arena.setup.functions), 0);
@@ -101,7 +103,7 @@ static void make_arena(void)
 static void setup(void)
 {
 	struct thunk_shim shim = rig_shim();
-	int fd = rig_memfd(THUNK_AREA_BYTES, RIG_SEALS);
+	int fd = rig_memfd(thunk_area_bytes(FUNCTIONS_USUAL), RIG_SEALS);
 
 	memset(&g_options, 0, sizeof(g_options));
 	g_collector.options = &g_options;
@@ -117,7 +119,8 @@ static void setup(void)
 	ck_assert_int_eq(states_begin(&g_thread, &g_arena), 0);
 	g_states = g_arena.setup.states;
 	g_states->begun = true;
-	ck_assert_int_eq(thunk_area_map(fd, &shim, &g_states->area), 0);
+	ck_assert_int_eq(
+		thunk_area_map(fd, FUNCTIONS_USUAL, &shim, &g_states->area), 0);
 	close(fd);
 	g_states->functions = calloc(FUNCTIONS, sizeof(struct function));
 	g_states->parts = calloc(FUNCTIONS, sizeof(struct states_part));

@@ -88,11 +88,12 @@ static uintptr_t map_thunks(const void *text)
 {
 	uintptr_t at = (uintptr_t)text & -4096ull;
 
-	at = at > 1ull << 32 ? at - (16 << 20) - THUNK_AREA_BYTES
-			     : at + (1 << 30);
-	return mmap((void *)at, THUNK_AREA_BYTES, PROT_READ | PROT_EXEC,
-		    MAP_SHARED | MAP_FIXED_NOREPLACE, THUNKS_FD,
-		    0) == MAP_FAILED
+	at = at > 1ull << 32
+		     ? at - (16 << 20) - thunk_area_bytes(FUNCTIONS_USUAL)
+		     : at + (1 << 30);
+	return mmap((void *)at, thunk_area_bytes(FUNCTIONS_USUAL),
+		    PROT_READ | PROT_EXEC, MAP_SHARED | MAP_FIXED_NOREPLACE,
+		    THUNKS_FD, 0) == MAP_FAILED
 		       ? 0
 		       : at;
 }
