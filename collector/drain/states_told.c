@@ -31,6 +31,7 @@ static void add_totals(struct recording *recording,
 	sum->recalled += from->recalled;
 	sum->patched += from->patched;
 	sum->unpatched += from->unpatched;
+	sum->unplanned_files += from->unplanned_files;
 	sum->cost_ns += from->cost_ns;
 	sum->counting_ns += from->counting_ns;
 	sum->cpu_ns += from->cpu_ns;
@@ -53,6 +54,56 @@ static void add_refusal(struct recording *recording, uint64_t count,
 		 (unsigned long long)count,
 		 count == 1 ? "function" : "functions", what, why, way_out);
 	recording_note(recording, text);
+}
+
+/* Notes why functions keep their state. Unchangeable functions of a calls build
+ * are always recorded, those of an entry build never. */
+static void add_notes(struct recording *recording,
+		      const struct states_summary *from)
+{
+	char text[NOTE_BYTES];
+
+	for (const struct states_refusal *refusal = from->refusals;
+	     refusal->why; refusal++) {
+		add_refusal(recording, refusal->functions - refusal->unheard,
+			    "could not be changed", refusal->why, "");
+		if (from->unwritable)
+			continue;
+		add_refusal(recording, refusal->unheard,
+			    "of an entry build could not be recorded",
+			    refusal->why,
+			    " Build with perfrec cc --hooks=calls to record "
+			    "them.");
+	}
+	if (!from->unwritable)
+		return;
+	snprintf(text, sizeof(text),
+		 "No hook could be switched off: %s. Excluded functions still "
+		 "cost some ns a call.",
+		 from->unwritable);
+	recording_note(recording, text);
+	if (!from->unheard)
+		return;
+	snprintf(text, sizeof(text),
+		 "No function of entry builds was recorded (%llu functions): "
+		 "their hooks could not be switched on, because %s.",
+		 (unsigned long long)from->unheard, from->unwritable);
+	recording_note(recording, text);
+}
+
+/* Notes the files that --patch has left out. */
+static void add_file_notes(struct recording *recording,
+			   const struct states_summary *from)
+{
+	char text[NOTE_BYTES];
+
+	for (size_t i = 0; i < STATES_UNPLANNED_MAX && from->unplanned[i].path;
+	     i++) {
+		snprintf(text, sizeof(text),
+			 "No function of %.300s was recorded: %s.",
+			 from->unplanned[i].path, from->unplanned[i].why);
+		recording_note(recording, text);
+	}
 }
 
 /* Notes the calls that late modules of entry builds lost. */
@@ -94,6 +145,24 @@ static void add_module_notes(struct recording *recording,
 	}
 }
 
+static void add_told_function(struct recording *recording,
+			      const struct states_function *from)
+{
+	const struct function_total total = {
+		.name = from->name,
+		.module = from->module,
+		.state = from->state == FUNCTION_OFF	   ? TOLD_OFF
+			 : from->state == FUNCTION_COUNTED ? TOLD_COUNTED
+							   : TOLD_SPAN,
+	};
+
+	/* Leaves out functions that the user excluded. */
+	if (from->by_hand && from->state == FUNCTION_OFF && !from->calls)
+		return;
+	if (total.state != TOLD_SPAN && total.name && total.module)
+		recording_add_function(recording, &total);
+}
+
 void states_told(struct arena *arena)
 {
 	struct recording *recording = arena_setup(arena)->recording;
@@ -105,60 +174,16 @@ void states_told(struct arena *arena)
 		return;
 	states_tell_matches(arena);
 	states_summary(arena, &summary);
-	if (summary.functions || summary.unwritable || summary.modules.missed) {
-		char text[NOTE_BYTES];
-
+	if (summary.functions || summary.unwritable || summary.modules.missed ||
+	    summary.unplanned_files) {
 		add_totals(recording, &summary);
-		for (const struct states_refusal *refusal = summary.refusals;
-		     refusal->why; refusal++) {
-			add_refusal(recording,
-				    refusal->functions - refusal->unheard,
-				    "could not be changed", refusal->why, "");
-			if (summary.unwritable)
-				continue;
-			add_refusal(recording, refusal->unheard,
-				    "of an entry build could not be recorded",
-				    refusal->why,
-				    " Build with perfrec cc --hooks=calls to "
-				    "record them.");
-		}
-		if (summary.unwritable) {
-			snprintf(text, sizeof(text),
-				 "No hook could be switched off: %s. Excluded "
-				 "functions still cost some ns a call.",
-				 summary.unwritable);
-			recording_note(recording, text);
-			if (summary.unheard) {
-				snprintf(text, sizeof(text),
-					 "No function of entry builds was "
-					 "recorded (%llu functions): their "
-					 "hooks could not be switched on, "
-					 "because %s.",
-					 (unsigned long long)summary.unheard,
-					 summary.unwritable);
-				recording_note(recording, text);
-			}
-		}
+		add_notes(recording, &summary);
+		add_file_notes(recording, &summary);
 		add_module_notes(recording, &summary.modules);
 	}
 	states_summary_release(&summary);
 	count = states_list(arena, &list);
-	for (size_t i = 0; i < count; i++) {
-		const struct function_total total = {
-			.name = list[i].name,
-			.module = list[i].module,
-			.state = list[i].state == FUNCTION_OFF ? TOLD_OFF
-				 : list[i].state == FUNCTION_COUNTED
-					 ? TOLD_COUNTED
-					 : TOLD_SPAN,
-		};
-
-		/* Leaves out functions that the user excluded. */
-		if (list[i].by_hand && list[i].state == FUNCTION_OFF &&
-		    !list[i].calls)
-			continue;
-		if (total.state != TOLD_SPAN && total.name && total.module)
-			recording_add_function(recording, &total);
-	}
+	for (size_t i = 0; i < count; i++)
+		add_told_function(recording, &list[i]);
 	free(list);
 }

@@ -162,6 +162,8 @@ void states_put(struct states **states)
 	free(old->functions);
 	free(old->table);
 	free(old->parts);
+	for (size_t i = 0; i < STATES_UNPLANNED_MAX; i++)
+		free(old->unplanned[i].path);
 	free(old->owner);
 	free(old->ended_calls);
 	free(old->sums);

@@ -165,7 +165,8 @@ void states_add_durations(struct states *states,
 
 struct states_function {
 	uint64_t address;
-	const char *name, *module; /* owned by the symbol cache */
+	const char *name, *module; /* owned by the symbol cache. The name of a
+				    * file that was not planned is its path */
 	uint32_t number; /* 0: not connected */
 	enum function_state state;
 	bool by_hand;
@@ -188,6 +189,14 @@ struct states_function {
  * caller frees it. Returns their number; 0: none, or no memory. Any thread. */
 size_t states_list(struct arena *arena, struct states_function **out);
 
+/* With --patch: a file of whose functions none is known. */
+struct states_unplanned {
+	char *path;
+	const char *why; /* static */
+};
+
+#define STATES_UNPLANNED_MAX 8
+
 struct states_summary {
 	uint64_t functions;
 	uint64_t counted, off; /* connected ones, now or at the end */
@@ -201,6 +210,9 @@ struct states_summary {
 			  * build (calls builds) */
 	uint64_t recalled;
 	uint64_t patched, unpatched; /* functions without hooks (--patch) */
+	struct states_unplanned unplanned[STATES_UNPLANNED_MAX]; /* the first
+								  * ones */
+	uint64_t unplanned_files; /* all; their paths end with @arena */
 	const char *unwritable; /* reason why no text can be written, or NULL */
 	uint64_t unheard; /* then: functions of entry builds, all unrecorded */
 	/* Modules of entry builds loaded while the program ran. */

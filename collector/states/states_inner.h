@@ -104,6 +104,7 @@ struct states_module {
 	bool left; /* some process has unloaded it */
 	bool gone; /* no process has it any more */
 	bool again; /* it was gone and has returned */
+	bool unpatched; /* its functions would have been moved at the start */
 	bool recalled; /* known was read */
 	struct states_cache_list known; /* from earlier recordings */
 };
@@ -310,6 +311,8 @@ struct states {
 				 * controller */
 	struct states_heard *heard;
 	size_t heard_count, heard_room;
+	struct states_unplanned unplanned[STATES_UNPLANNED_MAX];
+	uint64_t unplanned_files;
 	struct states_late late[STATES_LATE_MAX];
 	uint64_t late_count, late_ns; /* number of late modules; longest
 				       * delay */

@@ -522,6 +522,28 @@ void states_say_no_memory(const char *path)
 		    path);
 }
 
+/* Keeps the path of a file without hooks whose functions --patch asked for. */
+static void note_unplanned(struct states *states, const char *path,
+			   const char *why)
+{
+	struct states_unplanned *known = states->unplanned;
+	struct states_unplanned *end =
+		known + MIN(states->unplanned_files, STATES_UNPLANNED_MAX);
+
+	while (known < end && strcmp(known->path, path) != 0)
+		known++;
+	if (known < end)
+		return;
+	lock_acquire(&states->lock);
+	if (end < states->unplanned + STATES_UNPLANNED_MAX) {
+		end->path = strdup(path);
+		end->why = why;
+	}
+	if (end == states->unplanned + STATES_UNPLANNED_MAX || end->path)
+		states->unplanned_files++;
+	lock_release(&states->lock);
+}
+
 static void list_module_functions(struct states *states, uint32_t index,
 				  const uint64_t *addresses)
 {
@@ -536,6 +558,11 @@ static void list_module_functions(struct states *states, uint32_t index,
 			    "no function of %s can be changed, and none of an "
 			    "entry build is recorded: %s",
 			    module->path, module->plan->why);
+	if (!plan && module->plan->unread && module->plan->moves)
+		note_unplanned(states, module->path, module->plan->why);
+	else if (!plan && module->unpatched)
+		note_unplanned(states, module->path,
+			       "it came after the program had started");
 	lock_acquire(&states->lock);
 	for (size_t i = 0; addresses && i < plan->function_count; i++)
 		listed &= list_function(states, index, (uint32_t)i,
@@ -680,16 +707,17 @@ static uint32_t new_module(struct states *states,
 			   const struct module_file *file, uint32_t generation,
 			   bool is_program)
 {
+	bool patch = collect_options_patch(states->thread->collector->options,
+					   file->path, is_program);
 	struct states_plan *plan;
 	uint32_t index = NONE;
 
 	drop_modules_below(states, file);
 	if (states->module_count == MODULES_MAX)
 		return NONE;
-	plan = plan_of_file(
-		states->thread, file->file,
-		collect_options_patch(states->thread->collector->options,
-				      file->path, is_program));
+	/* Jumps are written only while the program waits at its start. */
+	plan = plan_of_file(states->thread, file->file,
+			    patch && !states->planning);
 	if (!plan) {
 		states_say_no_memory(file->path);
 		return NONE;
@@ -708,6 +736,7 @@ static uint32_t new_module(struct states *states,
 			.generation = generation,
 			.came_ns = clock_boottime_ns(),
 			.late = states->planning,
+			.unpatched = patch && states->planning,
 		};
 	}
 	lock_release(&states->lock);

@@ -276,11 +276,18 @@ size_t states_list(struct arena *arena, struct states_function **out)
 		return 0;
 	}
 	lock_acquire(&states->lock);
-	*out = calloc(states->function_count + 1, sizeof(**out));
+	*out = calloc(states->function_count + STATES_UNPLANNED_MAX,
+		      sizeof(**out));
 	for (size_t i = 0; *out && i < states->function_count; i++)
 		if (states->functions[i].parts != NONE)
 			copy_function(states, sums, &states->functions[i],
 				      &(*out)[count++]);
+	for (size_t i = 0; *out && i < STATES_UNPLANNED_MAX; i++)
+		if (states->unplanned[i].path)
+			(*out)[count++] = (struct states_function){
+				.name = states->unplanned[i].path,
+				.refused = states->unplanned[i].why,
+			};
 	cpu_ns = 0;
 	for (const struct states_process *process = states->processes; process;
 	     process = process->next)
@@ -516,6 +523,8 @@ void states_summary(struct arena *arena, struct states_summary *out)
 	for (size_t i = 0; i < states->function_count; i++)
 		if (states->functions[i].parts != NONE)
 			add_summed_function(states, &states->functions[i], out);
+	memcpy(out->unplanned, states->unplanned, sizeof(out->unplanned));
+	out->unplanned_files = states->unplanned_files;
 	out->changes = states->change_count;
 	out->unpatched_processes = states->unpatched_processes;
 	out->patch_ns = states->patch_ns;
