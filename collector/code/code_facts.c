@@ -14,6 +14,7 @@
 #include "shared/compiler.h"
 
 /* DWARF's numbers (x86-64 psABI 3.6.2). */
+#define FUNCTION_ALIGNMENT 16 /* of gcc and clang; not with -Os */
 #define BASE_RBP 6
 #define BASE_RSP 7
 #define BASE_OTHER 255
@@ -591,6 +592,19 @@ bool code_facts_is_function(const struct code_facts *facts, size_t index)
 	       !piece->is_cold &&
 	       (piece->is_entry || what & FACT_USED ||
 		!(what & FACT_JUMPED_TO)) &&
+	       !code_file_stub(facts->file, piece->start, &slot);
+}
+
+bool code_facts_is_nameless(const struct code_facts *facts, size_t index)
+{
+	const struct code_piece *piece = &facts->pieces->list[index];
+	const uint32_t what = facts->list[index].what;
+	uint64_t slot;
+
+	return !(piece->start % FUNCTION_ALIGNMENT) && what & FACT_BEGINS &&
+	       what & FACT_JUMPED_TO &&
+	       !(what & (FACT_NO_CALLER | FACT_USED)) && !piece->is_entry &&
+	       !piece->is_cold &&
 	       !code_file_stub(facts->file, piece->start, &slot);
 }
 

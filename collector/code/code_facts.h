@@ -94,5 +94,8 @@ void code_facts_release(struct code_facts *facts);
 
 /* Returns true if the piece at @index is a function, not a part of one. */
 bool code_facts_is_function(const struct code_facts *facts, size_t index);
+/* Returns true if the piece may be a function or a part of one: it has no name,
+ * only jumps lead to it, and it is aligned as compilers align functions. */
+bool code_facts_is_nameless(const struct code_facts *facts, size_t index);
 
 #endif

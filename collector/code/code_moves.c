@@ -428,6 +428,10 @@ int code_moves_add(struct code_moves *moves, const struct code_facts *facts,
 	char endbr[4];
 	int err;
 
+	if (code_facts_is_nameless(facts, index)) {
+		blame.refusal = CODE_ONLY_JUMPED_TO;
+		return code_found_blame(found, &blame);
+	}
 	if (!code_facts_is_function(facts, index))
 		return 0;
 	if (piece->bytes > sizeof(endbr) &&

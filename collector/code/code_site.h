@@ -67,6 +67,7 @@ enum code_refusal {
 	CODE_VARIABLE_ARGUMENTS,
 	CODE_ARGUMENTS, /* on the stack: by address, or too many */
 	CODE_ODD_FRAME,
+	CODE_ONLY_JUMPED_TO, /* without a name: perhaps a part */
 	CODE_REFUSALS,
 };
 

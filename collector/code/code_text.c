@@ -32,6 +32,8 @@ const char *code_refusal_text(enum code_refusal refusal)
 		[CODE_ARGUMENTS] =
 			"stack arguments that it uses by address, or too many",
 		[CODE_ODD_FRAME] = "an unusual frame description",
+		[CODE_ONLY_JUMPED_TO] =
+			"jumps that may make it a part of another function",
 	};
 
 	return (size_t)refusal < CODE_REFUSALS ? text[refusal] : "unknown";

@@ -48,11 +48,18 @@ static const char *name_at(const struct findings *findings, uint64_t address)
 		       : NULL;
 }
 
-/* Returns @out: the name without the file of a static function. */
+/* Returns @out: the name without the file of a static function, or the address
+ * of a function without a name. */
 static const char *readable_name(const struct findings *findings,
 				 uint64_t address, char out[SYMBOL_NAME_BYTES])
 {
-	symbol_name_make(name_at(findings, address), out);
+	const char *name = name_at(findings, address);
+
+	if (!name) {
+		snprintf(out, SYMBOL_NAME_BYTES, "0x%" PRIx64, address);
+		return out;
+	}
+	symbol_name_make(name, out);
 	out[strcspn(out, (const char[]){ ELF_FILE_MARK, '\0' })] = '\0';
 	return out;
 }
@@ -62,6 +69,27 @@ static int compare_verdicts(const void *left, const void *right)
 	const struct verdict *a = left, *b = right;
 
 	return (a->functions < b->functions) - (a->functions > b->functions);
+}
+
+static void count_verdicts(struct findings *findings)
+{
+	const struct code_plan *plan = findings->plan;
+
+	for (int i = 0; i < CODE_REFUSALS; i++)
+		findings->verdict[i].refused = (enum code_refusal)i;
+	for (size_t i = 0; i < plan->function_count; i++) {
+		const struct code_function *function = &plan->functions[i];
+		struct verdict *verdict = &findings->verdict[function->refused];
+
+		verdict->functions++;
+		if (function->refused && verdict->examples < EXAMPLES &&
+		    (function->refused == CODE_ONLY_JUMPED_TO ||
+		     name_at(findings, function->address)))
+			verdict->example[verdict->examples++] =
+				function->address;
+	}
+	qsort(findings->verdict + 1, CODE_REFUSALS - 1,
+	      sizeof(findings->verdict[0]), compare_verdicts);
 }
 
 /* --- printing ------------------------------------------------------------- */
@@ -190,24 +218,7 @@ int doctor_look_at_program(const char *path, bool json, FILE *out)
 	if (err || !findings.plan) {
 		log_err("'%s': %s", path, fd < 0 ? strerror(-err) : why);
 	} else {
-		const struct code_plan *plan = findings.plan;
-
-		for (int i = 0; i < CODE_REFUSALS; i++)
-			findings.verdict[i].refused = (enum code_refusal)i;
-		for (size_t i = 0; i < plan->function_count; i++) {
-			const struct code_function *function =
-				&plan->functions[i];
-			struct verdict *verdict =
-				&findings.verdict[function->refused];
-
-			verdict->functions++;
-			if (function->refused && verdict->examples < EXAMPLES &&
-			    name_at(&findings, function->address))
-				verdict->example[verdict->examples++] =
-					function->address;
-		}
-		qsort(findings.verdict + 1, CODE_REFUSALS - 1,
-		      sizeof(findings.verdict[0]), compare_verdicts);
+		count_verdicts(&findings);
 		if (json)
 			err = print_program_json(&findings, out);
 		else

@@ -223,6 +223,26 @@ TEST(moves_are_decided_by_what_the_code_does, EACH(0, ARRAY_SIZE(rows)))
 		function->address + move->before);
 }
 
+/* A piece without a name, to which only f() jumps. */
+#define NAMELESS(align)                                    \
+	FUNCTION("f", "mov $1, %eax; jmp .Lh")             \
+	".p2align 4;" align ".Lh: .cfi_startproc; mov $1," \
+	"%eax; ret; .cfi_endproc;"
+
+TEST(moves_refuse_what_may_be_a_function_or_a_part)
+{
+	plan_code(NAMELESS(""));
+	ck_assert_uint_eq(g_plan->function_count, 2);
+	ck_assert_uint_eq(g_plan->functions[1].refused, CODE_ONLY_JUMPED_TO);
+	ck_assert_uint_eq(g_plan->moves.count, 1);
+}
+
+TEST(moves_take_what_is_not_aligned_for_a_part)
+{
+	plan_code(NAMELESS("nop;"));
+	ck_assert_uint_eq(g_plan->function_count, 1);
+}
+
 TEST(moves_are_of_functions_only)
 {
 	plan_code(FUNCTION("f", "mov $1, %eax; jmp f.cold")
@@ -309,5 +329,3 @@ TEST(moves_leave_a_file_with_hooks_alone)
 }
 
 #endif
-
-SUITE(scratch_enter, scratch_leave);
