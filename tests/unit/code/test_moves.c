@@ -3,14 +3,21 @@
  * code_moves decides about functions of crafted code: can each be moved, and what
  * does its thunk need? tests/e2e/patch runs the thunks.
  */
+#include <dlfcn.h>
+#include <link.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 #include "collector/base/bytes.h"
 #include "collector/code/code_pack.h"
 #include "collector/code/code_plan.h"
+#include "collector/code/patch.h"
+#include "collector/code/thunks.h"
+#include "shared/ring_shm.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
+#include "tests/unit/thunk_rig.h"
 
 #if defined(__x86_64__)
 
@@ -315,6 +322,84 @@ TEST(moves_survive_packing_and_nothing_else_is_unpacked)
 		*at = before;
 	}
 	bytes_release(&bytes);
+}
+
+/* The library that plan_code() has made, in this process, with a thunk area. */
+struct loaded {
+	void *library;
+	uint64_t bias;
+	uint8_t *map;
+	struct thunk_area *area;
+	struct patch_image *image;
+};
+
+static void load(struct loaded *out)
+{
+	struct thunk_shim shim = rig_shim();
+	int fd = rig_memfd(thunk_area_bytes(FUNCTIONS_USUAL), RIG_SEALS);
+	struct link_map *link;
+
+	out->library = dlopen("./code.so", RTLD_NOW | RTLD_LOCAL);
+	ck_assert_ptr_nonnull(out->library);
+	ck_assert_int_eq(dlinfo(out->library, RTLD_DI_LINKMAP, &link), 0);
+	out->bias = link->l_addr;
+	ck_assert_int_eq(thunk_area_map(fd, FUNCTIONS_USUAL, &shim, &out->area),
+			 0);
+	out->map = rig_map(fd, (void *)(uintptr_t)out->bias, 64u << 20);
+	ck_assert_ptr_ne(out->map, MAP_FAILED);
+	close(fd);
+	out->image = patch_image_new(out->area, getpid(),
+				     patch_mem_open(getpid(), getuid()), false);
+	ck_assert_int_eq(patch_module_add(out->image, g_plan, out->bias, 0), 0);
+}
+
+static void unload(struct loaded *loaded)
+{
+	patch_image_free(loaded->image);
+	munmap(loaded->map, thunk_area_bytes(FUNCTIONS_USUAL));
+	thunk_area_unmap(loaded->area);
+	dlclose(loaded->library);
+}
+
+/* f() returns 7, as g() does. */
+#define TWO_FUNCTIONS                           \
+	FUNCTION("f", "mov $7, %eax; nop; ret") \
+	FUNCTION("g", "mov $7, %eax; nop; ret")
+
+static uint8_t *code_of(const struct loaded *loaded, int function)
+{
+	return (uint8_t *)(loaded->bias + g_plan->functions[function].address);
+}
+
+TEST(moves_are_written_while_the_program_waits_and_not_later)
+{
+	const uint32_t waits = 0, left = PAGE_UNHELD;
+	const uint32_t *held[] = { &waits, &left, NULL };
+	struct patch_function list[] = { { .function = 0, .number = 1 },
+					 { .function = 1, .number = 2 } };
+	struct loaded loaded;
+	uint8_t plain[7];
+
+	plan_code(TWO_FUNCTIONS);
+	ck_assert_uint_eq(g_plan->function_count, 2);
+	load(&loaded);
+	memcpy(plain, code_of(&loaded, 0), sizeof(plain));
+	ck_assert_uint_eq(
+		patch_connect(loaded.image, list, ARRAY_SIZE(list), held[_i]),
+		_i ? 0 : ARRAY_SIZE(list));
+	for (int i = 0; i < 2; i++) {
+		const uint8_t *code = code_of(&loaded, i);
+
+		ck_assert_int_eq(list[i].reason, _i ? PATCH_RUNS : PATCH_DONE);
+		ck_assert(patch_is_connected(loaded.image, list[i].number) ==
+			  !_i);
+		ck_assert_uint_eq(code[0], _i ? plain[0] : 0xe9);
+		ck_assert(!memcmp(code, plain, sizeof(plain)) == (_i > 0));
+		/* Its thunk is muted, or it has none. */
+		ck_assert_int_eq(((int (*)(void))(uintptr_t)code)(), 7);
+	}
+	ck_assert_int_eq(patch_restore(loaded.image), 0);
+	unload(&loaded);
 }
 
 TEST(moves_leave_a_file_with_hooks_alone)
