@@ -27,6 +27,7 @@
 
 #define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW)
 
+#define DESCRIPTION_BYTES (THUNK_BYTES - THUNK_MOVED_FRAMES)
 #define KIND_CHOICE 255 /* not in enum thunk_kind */
 
 struct thunk_function {
@@ -49,6 +50,9 @@ struct thunk_area {
 	uint64_t bytes;
 	uint32_t functions; /* numbers are below */
 	uint32_t frames; /* numbers in the table of frame descriptions */
+	/* DESCRIPTION_BYTES for each number: the frame descriptions of moved
+	 * functions, which the program cannot change here. */
+	uint8_t *descriptions;
 	struct thunk_choice *choices;
 	size_t choice_count, choice_room;
 	struct thunk_shim shim;
@@ -161,6 +165,15 @@ int thunk_area_map(int fd, uint32_t functions, const struct thunk_shim *shim,
 		return err;
 	}
 	area->at = at;
+	at = mmap(NULL, functions * (size_t)DESCRIPTION_BYTES,
+		  PROT_READ | PROT_WRITE,
+		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (at == MAP_FAILED) {
+		munmap(area->at, area->bytes);
+		free(area);
+		return -ENOMEM;
+	}
+	area->descriptions = at;
 	area->device = status.st_dev;
 	area->inode = status.st_ino;
 	memcpy(area->at, &area->shim.page, sizeof(area->shim.page));
@@ -184,53 +197,89 @@ void thunk_area_unmap(struct thunk_area *area)
 	*link = area->next;
 	lock_release(&g_areas.lock);
 	munmap(area->at, area->bytes);
+	munmap(area->descriptions, area->functions * (size_t)DESCRIPTION_BYTES);
 	free(area->choices);
 	free(area);
 }
 
-bool thunk_area_read(ino_t inode, uint64_t offset, void *out, size_t bytes)
+/* The list of areas is locked until unlock_areas(). */
+static const struct thunk_area *lock_area_of(ino_t inode)
 {
 	const struct thunk_area *area;
 
-	bool found = false;
-
 	lock_areas();
-	for (area = g_areas.first; area && !found; area = area->next)
-		if (area->inode == inode && offset <= area->bytes &&
-		    bytes <= area->bytes - offset) {
-			memcpy(out, area->at + offset, bytes);
-			found = true;
-		}
+	area = g_areas.first;
+	while (area && area->inode != inode)
+		area = area->next;
+	return area;
+}
+
+static bool is_moved(const struct thunk_area *area, uint64_t number)
+{
+	return number < area->functions && area->function[number].is_there &&
+	       area->function[number].kind == THUNK_MOVED;
+}
+
+/* Copies frame descriptions as they were written, whatever the program has made
+ * of them since. Returns false if there are none. */
+static bool read_frames(const struct thunk_area *area, uint64_t offset,
+			void *out, size_t bytes)
+{
+	const uint64_t number = (offset - THUNK_CODE) / THUNK_BYTES;
+	const uint64_t in_thunk = (offset - THUNK_CODE) % THUNK_BYTES;
+	uint8_t common[MOVED_COMMON_BYTES];
+
+	if (offset >= THUNK_COMMON &&
+	    offset + bytes <= THUNK_COMMON + sizeof(common)) {
+		moved_thunk_common(common);
+		memcpy(out, common + (offset - THUNK_COMMON), bytes);
+		return true;
+	}
+	if (offset < THUNK_CODE || in_thunk < THUNK_MOVED_FRAMES ||
+	    in_thunk + bytes > THUNK_BYTES || !is_moved(area, number))
+		return false;
+	memcpy(out,
+	       area->descriptions + number * DESCRIPTION_BYTES +
+		       (in_thunk - THUNK_MOVED_FRAMES),
+	       bytes);
+	return true;
+}
+
+bool thunk_area_read(ino_t inode, uint64_t offset, void *out, size_t bytes)
+{
+	const struct thunk_area *area = lock_area_of(inode);
+	bool there =
+		area && offset <= area->bytes && bytes <= area->bytes - offset;
+
+	if (there && !read_frames(area, offset, out, bytes))
+		memcpy(out, area->at + offset, bytes);
 	lock_release(&g_areas.lock);
-	return found;
+	return there;
 }
 
 bool thunk_area_place(ino_t inode, uint64_t offset, struct thunk_place *out)
 {
 	const uint64_t number = (offset - THUNK_CODE) / THUNK_BYTES;
+	const struct thunk_area *area = lock_area_of(inode);
+	const bool moved =
+		offset >= THUNK_CODE && area && is_moved(area, number);
 	struct moved_frame frames[THUNK_FRAMES_OF];
-	struct thunk_mode mode;
-	uint32_t count;
 	size_t i = THUNK_FRAMES_OF - 1;
 
-	if (offset < THUNK_CODE ||
-	    !thunk_area_read(inode, THUNK_FRAMES_COUNT, &count,
-			     sizeof(count)) ||
-	    number >= count / THUNK_FRAMES_OF ||
-	    !thunk_area_read(inode,
-			     THUNK_FRAMES + THUNK_FRAMES_HEAD +
-				     number * sizeof(frames),
-			     frames, sizeof(frames)) ||
-	    !thunk_area_read(inode, mode_offset((uint32_t)number), &mode,
-			     sizeof(mode)))
-		return false;
-	while (i && THUNK_FRAMES + (uint64_t)(int64_t)frames[i].code > offset)
-		i--;
-	out->frame = THUNK_FRAMES + (uint64_t)(int64_t)frames[i].description;
-	out->code = THUNK_FRAMES + (uint64_t)(int64_t)frames[i].code;
-	out->function = i == MOVED_FRAME_BODY ? mode.function : 0;
-	/* Others have the description of nothing. */
-	return out->frame > THUNK_CODE;
+	if (moved) {
+		moved_thunk_frames((uint32_t)number, true, frames);
+		while (i && THUNK_FRAMES + (uint64_t)(int64_t)frames[i].code >
+				    offset)
+			i--;
+		out->frame =
+			THUNK_FRAMES + (uint64_t)(int64_t)frames[i].description;
+		out->code = THUNK_FRAMES + (uint64_t)(int64_t)frames[i].code;
+		out->function = i == MOVED_FRAME_BODY
+					? area->function[number].function
+					: 0;
+	}
+	lock_release(&g_areas.lock);
+	return moved;
 }
 
 uint64_t thunk_area_size(const struct thunk_area *area)
@@ -488,9 +537,11 @@ bool thunk_area_takes_calls(const struct thunk_area *area)
 	return area->shim.page.enter;
 }
 
-/* Makes @number that of @function. Returns 1 if it is already, 0, or -EINVAL. */
+/* Makes @number that of @function. @moved: its thunk if it is moved, or NULL.
+ * Returns 1 if it is already, 0, or -EINVAL. */
 static int claim_number(struct thunk_area *area, uint32_t number,
-			uint64_t function, enum thunk_kind kind)
+			uint64_t function, enum thunk_kind kind,
+			const uint8_t *moved)
 {
 	struct thunk_function *known;
 
@@ -501,9 +552,15 @@ static int claim_number(struct thunk_area *area, uint32_t number,
 		return known->function == function && known->kind == kind
 			       ? 1
 			       : -EINVAL;
+	/* Unwinders may read. */
+	lock_areas();
 	known->is_there = true;
 	known->function = function;
 	known->kind = (uint8_t)kind;
+	if (moved)
+		memcpy(area->descriptions + number * (size_t)DESCRIPTION_BYTES,
+		       moved + THUNK_MOVED_FRAMES, DESCRIPTION_BYTES);
+	lock_release(&g_areas.lock);
 	mode_of(area, number)->function = function;
 	return 0;
 }
@@ -511,7 +568,7 @@ static int claim_number(struct thunk_area *area, uint32_t number,
 int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 		   enum thunk_kind kind)
 {
-	int known = claim_number(area, number, function, kind);
+	int known = claim_number(area, number, function, kind, NULL);
 
 	if (known)
 		return MIN(known, 0);
@@ -539,7 +596,8 @@ int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 				   MOVE_JUMP_BYTES))) ||
 	    !moved_thunk_make(&moved, code, &frame))
 		return -ERANGE;
-	known = claim_number(area, number, move->address + bias, THUNK_MOVED);
+	known = claim_number(area, number, move->address + bias, THUNK_MOVED,
+			     code);
 	if (known > 0 && area->function[number].map != map)
 		return -ERANGE;
 	if (known)

@@ -98,10 +98,12 @@ bool thunk_area_operand(struct thunk_area *area, uint64_t map, uint32_t number,
 uint32_t thunk_pushed(uint64_t offset);
 
 /* For unwinders; any thread. Copies @bytes at @offset of the area in file @inode
- * to @out. Returns false if no such area is mapped, or it ends before. */
+ * to @out: frame descriptions of moved functions as they were written, all other
+ * bytes as they are now, which are hostile. Returns false if no such area is
+ * mapped, or it ends before. */
 bool thunk_area_read(ino_t inode, uint64_t offset, void *out, size_t bytes);
 
-struct thunk_place { /* offsets in the area; hostile */
+struct thunk_place { /* offsets in the area */
 	uint64_t frame; /* the frame description (FDE) */
 	uint64_t code; /* the code that it describes */
 	uint64_t function; /* address of the function, if this is its body; 0 */

@@ -331,6 +331,7 @@ struct loaded {
 	uint8_t *map;
 	struct thunk_area *area;
 	struct patch_image *image;
+	ino_t area_inode;
 };
 
 static void load(struct loaded *out)
@@ -338,11 +339,14 @@ static void load(struct loaded *out)
 	struct thunk_shim shim = rig_shim();
 	int fd = rig_memfd(thunk_area_bytes(FUNCTIONS_USUAL), RIG_SEALS);
 	struct link_map *link;
+	struct stat status;
 
 	out->library = dlopen("./code.so", RTLD_NOW | RTLD_LOCAL);
 	ck_assert_ptr_nonnull(out->library);
 	ck_assert_int_eq(dlinfo(out->library, RTLD_DI_LINKMAP, &link), 0);
 	out->bias = link->l_addr;
+	ck_assert_int_eq(fstat(fd, &status), 0);
+	out->area_inode = status.st_ino;
 	ck_assert_int_eq(thunk_area_map(fd, FUNCTIONS_USUAL, &shim, &out->area),
 			 0);
 	out->map = rig_map(fd, (void *)(uintptr_t)out->bias, 64u << 20);
@@ -371,7 +375,7 @@ static uint8_t *code_of(const struct loaded *loaded, int function)
 	return (uint8_t *)(loaded->bias + g_plan->functions[function].address);
 }
 
-TEST(moves_are_written_while_the_program_waits_and_not_later)
+TEST(moves_are_written_while_the_program_waits_and_not_later, EACH(0, 3))
 {
 	const uint32_t waits = 0, left = PAGE_UNHELD;
 	const uint32_t *held[] = { &waits, &left, NULL };
@@ -402,6 +406,50 @@ TEST(moves_are_written_while_the_program_waits_and_not_later)
 	unload(&loaded);
 }
 
+TEST(moves_show_unwinders_what_was_written)
+{
+	struct patch_function function = { .number = 1 };
+	const uint32_t waits = 0;
+	const uint64_t thunk = THUNK_CODE + THUNK_BYTES;
+	uint8_t before[THUNK_BYTES - THUNK_MOVED_FRAMES], after[sizeof(before)];
+	struct thunk_place place, again;
+	struct loaded loaded;
+	uint8_t *area;
+
+	plan_code(TWO_FUNCTIONS);
+	load(&loaded);
+	patch_connect(loaded.image, &function, 1, &waits);
+	ck_assert_int_eq(function.reason, PATCH_DONE);
+	memcpy(before, loaded.map + thunk + THUNK_MOVED_FRAMES, sizeof(before));
+	ck_assert(thunk_area_place(loaded.area_inode, thunk + THUNK_MOVED_BODY,
+				   &place));
+	ck_assert_uint_eq(place.function, (uintptr_t)code_of(&loaded, 0));
+	/* The program overwrites all. */
+	area = mremap(loaded.map, 0, thunk_area_bytes(FUNCTIONS_USUAL),
+		      MREMAP_MAYMOVE);
+	ck_assert_ptr_ne(area, MAP_FAILED);
+	ck_assert_int_eq(mprotect(area, thunk_area_bytes(FUNCTIONS_USUAL),
+				  PROT_READ | PROT_WRITE),
+			 0);
+	memset(area + THUNK_MODES, 0x5a, 4096);
+	memset(area + THUNK_COMMON, 0x5a, 4096);
+	memset(area + thunk, 0x5a, THUNK_BYTES);
+	ck_assert(thunk_area_read(loaded.area_inode, thunk + THUNK_MOVED_FRAMES,
+				  after, sizeof(after)));
+	ck_assert_mem_eq(before, after, sizeof(before));
+	ck_assert(thunk_area_place(loaded.area_inode, thunk + THUNK_MOVED_BODY,
+				   &again));
+	ck_assert_uint_eq(again.function, place.function);
+	ck_assert_uint_eq(again.frame, place.frame);
+	ck_assert_uint_eq(again.code, place.code);
+	ck_assert(thunk_area_read(loaded.area_inode, THUNK_COMMON, after, 4));
+	ck_assert_uint_eq(after[0], 20);
+	ck_assert(!thunk_area_place(loaded.area_inode, thunk + THUNK_BYTES,
+				    &again));
+	munmap(area, thunk_area_bytes(FUNCTIONS_USUAL));
+	unload(&loaded);
+}
+
 TEST(moves_leave_a_file_with_hooks_alone)
 {
 	plan_code(FUNCTION("f", "lea f(%rip), %rdi;"
@@ -414,3 +462,5 @@ TEST(moves_leave_a_file_with_hooks_alone)
 }
 
 #endif
+
+SUITE(scratch_enter, scratch_leave);
