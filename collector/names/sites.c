@@ -55,6 +55,18 @@ static const struct site g_nobody = {
 
 /* --- the arena ----------------------------------------------------------- */
 
+static void copy_from_shared(void *to, const void *from, size_t bytes)
+{
+	const uint64_t *words = from;
+	uint64_t word;
+
+	for (size_t i = 0; i < bytes / sizeof(word); i++) {
+		/* relaxed: SITE orders it; one load each */
+		word = atom_load_rlx(&words[i]);
+		memcpy((uint8_t *)to + i * sizeof(word), &word, sizeof(word));
+	}
+}
+
 /* Returns a copy that its lengths fit into, or NULL. */
 static struct site_shm *copy_site_entry(const struct sites *sites, uint32_t id)
 {
@@ -63,8 +75,6 @@ static struct site_shm *copy_site_entry(const struct sites *sites, uint32_t id)
 	/* order: acq, SITE: an entry that is seen is seen whole */
 	uint32_t offset = atom_load_acq(&offsets[id]) - 1;
 	struct site_shm *entry;
-	const uint64_t *words;
-	uint64_t word;
 	uint32_t bytes;
 
 	if (offset >= SITE_BYTES - sizeof(*entry) || offset % 16)
@@ -78,13 +88,7 @@ static struct site_shm *copy_site_entry(const struct sites *sites, uint32_t id)
 	entry = malloc(bytes);
 	if (!entry)
 		return NULL;
-	words = (const uint64_t *)(const void *)base;
-	for (size_t i = 0; i < bytes / sizeof(word); i++) {
-		/* relaxed: SITE orders it; one load each */
-		word = atom_load_rlx(&words[i]);
-		memcpy((uint8_t *)entry + i * sizeof(word), &word,
-		       sizeof(word));
-	}
+	copy_from_shared(entry, base, bytes);
 	entry->bytes = bytes;
 	return entry;
 }
