@@ -133,6 +133,18 @@ static void append_sample(struct lane *lane, struct sample *sample)
 	pthread_cond_signal(&lane->more);
 }
 
+static struct sample *strip_stack(struct sample *sample)
+{
+	struct sample *shorter;
+
+	sample->stack_bytes = 0;
+	sample->flags |= SAMPLE_NO_STACK;
+	shorter = realloc(sample, sizeof(*sample));
+	if (shorter)
+		sample = shorter;
+	return sample;
+}
+
 /* Under lock. */
 static void add_lost(struct samples_lost *lost, uint64_t count,
 		     uint64_t weight_ns)
@@ -151,13 +163,8 @@ bool lane_post(struct lane *lane, struct sample *sample,
 	lock_acquire(&lane->lock);
 	if ((sample->kind == SAMPLE_ALLOC || sample->kind == SAMPLE_FREE) &&
 	    lane->bytes + sample_bytes(sample) > max) {
-		struct sample *shorter;
-
 		lost->stacks += sample->stack_bytes != 0;
-		sample->stack_bytes = 0;
-		sample->flags |= SAMPLE_NO_STACK;
-		shorter = realloc(sample, sizeof(*sample));
-		sample = shorter ? shorter : sample;
+		sample = strip_stack(sample);
 		max = QUEUE_BYTES_HARD;
 	}
 	fits = take_room(lane, sample_bytes(sample), max);

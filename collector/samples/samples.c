@@ -709,6 +709,23 @@ static double part_of_told(struct samples *samples)
 	return ((double)(sum - lost) + more) / (double)sum;
 }
 
+static void scale_count(struct samples *samples, struct counted *counted,
+			double part, double shot_part)
+{
+	const struct told *told = told_of_counted(samples, counted);
+	int64_t ns = counted->ns;
+
+	if (!told || !told->sampled_ns)
+		return;
+	if (told->told_ns && part > 0)
+		ns = (int64_t)((double)ns * ((double)told->told_ns * part /
+					     (double)told->sampled_ns));
+	else if (told->shot_ns)
+		ns = (int64_t)((double)ns * shot_part);
+	samples->totals.ns += (uint64_t)(ns - counted->ns);
+	counted->ns = ns;
+}
+
 static uint64_t move_time(uint64_t *from, uint64_t most)
 {
 	uint64_t ns = MIN(*from, most);
@@ -756,21 +773,8 @@ static void scale_counts(struct samples *samples)
 	}
 	shot_part = part_of_shots(samples);
 	part = part_of_told(samples);
-	for (size_t i = 0; i < samples->cpu.pool.count; i++) {
-		int64_t ns = counted[i].ns;
-
-		told = told_of_counted(samples, &counted[i]);
-		if (!told || !told->sampled_ns)
-			continue;
-		if (told->told_ns && part > 0)
-			ns = (int64_t)((double)ns *
-				       ((double)told->told_ns * part /
-					(double)told->sampled_ns));
-		else if (told->shot_ns)
-			ns = (int64_t)((double)ns * shot_part);
-		samples->totals.ns += (uint64_t)(ns - counted[i].ns);
-		counted[i].ns = ns;
-	}
+	for (size_t i = 0; i < samples->cpu.pool.count; i++)
+		scale_count(samples, &counted[i], part, shot_part);
 }
 
 /* The innermost frame may be the kernel. */

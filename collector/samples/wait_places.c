@@ -77,7 +77,7 @@ static void release_map(struct place_map *map)
 {
 	free(map->range);
 	free(map->names);
-	*map = (struct place_map){ 0 };
+	memset(map, 0, sizeof(*map));
 }
 
 void wait_places_free(struct wait_places **places)
