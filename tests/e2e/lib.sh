@@ -32,6 +32,8 @@ need()
 	done
 }
 
+need jq
+
 # run COMMAND...: run it with its output in files ./out and ./err and its
 # exit status in $status.
 run()
@@ -46,6 +48,13 @@ expect_status()
 	[ "$status" -eq "$1" ] && return
 	sed 's/^/stderr: /' err
 	fail "exit status $status, expected $1"
+}
+
+# run_ok COMMAND...: run, and expect status 0.
+run_ok()
+{
+	run "$@"
+	expect_status 0
 }
 
 # expect_eq WHAT GOT EXPECTED

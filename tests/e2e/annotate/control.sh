@@ -5,14 +5,13 @@
 # reached; perfrec_flush(), which comes back when the collector has read; and
 # programs that annotate under limits and settings of all kinds.
 . "$TOP/tests/e2e/lib.sh"
-need gcc jq
+need gcc
 
 # record ARGUMENTS... -- COMMAND...
 record()
 {
 	rm -rf data
-	run "$PERFREC" record -o data "$@"
-	expect_status 0
+	run_ok "$PERFREC" record -o data "$@"
 }
 
 # expect_spans WHAT NAMES: of annotations, in order of their names.

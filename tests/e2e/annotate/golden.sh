@@ -29,8 +29,7 @@ compare()
 	esac
 	"$compiler" -g -O1 -I "$TOP/preload" -iquote "$TOP" -o "$2" "$1" \
 		-lpthread -lm || fail "cannot compile $1"
-	run "$PERFREC" record --on-full=block -o "data-$2" -- "./$2"
-	expect_status 0
+	run_ok "$PERFREC" record --on-full=block -o "data-$2" -- "./$2"
 	"$O/tests/tools/trace_check" --text "data-$2/trace.pftrace" >"$2.text" ||
 		fail "$2: the trace breaks a rule"
 	normal "$2.text" >"$2.txt"

@@ -23,8 +23,7 @@ EOS
 # shellcheck disable=SC2046 # words, as pkg-config gives them
 gcc -Wall -Wextra -Werror $(pkg-config --cflags perfrec) -o program program.c ||
 	fail 'does not compile'
-run "$PERFREC" record -o data -- ./program
-expect_status 0
+run_ok "$PERFREC" record -o data -- ./program
 make -C "$TOP" -s O="$O" PREFIX="$PWD/usr" uninstall >install.log 2>&1 ||
 	fail 'make uninstall'
 expect_eq 'files left behind' "$(find usr -type f)" ''

@@ -17,14 +17,11 @@ int main(void)
 }
 SOURCE
 gcc -I"$TOP/preload" -o shown shown.c || fail 'shown.c'
-run "$PERFREC" record -q -o data ./shown
-expect_status 0
-run "$PERFREC" replay data
-expect_status 0
+run_ok "$PERFREC" record -q -o data ./shown
+run_ok "$PERFREC" replay data
 expect_match out 'shown.*\(yes=true, minus=-5, plus=7, half=0\.5, text="a.*b", where=0x1f0\)' \
 	'here.*\(n=3\)'
 expect_no_match out "$(printf '\033')"
 # Names are shortened, unless they are asked for.
-run "$PERFREC" replay --full-names data
-expect_status 0
+run_ok "$PERFREC" replay --full-names data
 expect_match out 'shown'

@@ -6,7 +6,7 @@
 # thread that ends inside has left; what a forked child does there is not the
 # parent's.
 . "$TOP/tests/e2e/lib.sh"
-need gcc jq
+need gcc
 
 cat >turns.c <<'SOURCE'
 #include <perfrec.h>

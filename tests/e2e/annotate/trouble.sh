@@ -5,7 +5,6 @@
 # rings that are full, a trace that reaches its limit.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 check=$O/tests/tools/trace_check
 
@@ -132,13 +131,11 @@ start_daemon
 preload ./steps it &
 program=$!
 wait_for 60 test -e it.did0
-run "$PERFREC" ctl categories steps '-a'
-expect_status 0
+run_ok "$PERFREC" ctl categories steps '-a'
 expect_match out '^told [0-9]+ steps '
 touch it.do0
 wait_for 60 test -e it.did1
-run "$PERFREC" ctl categories 'a,-b'
-expect_status 0
+run_ok "$PERFREC" ctl categories 'a,-b'
 touch it.do1
 wait_for 60 test -e it.did2
 touch it.do2

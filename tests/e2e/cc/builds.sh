@@ -5,7 +5,7 @@
 # `perfrec cc` and `perfrec c++` as the compiler of build systems. Build systems
 # that are not installed are skipped.
 . "$TOP/tests/e2e/lib.sh"
-need gcc g++ make jq
+need gcc g++ make
 
 export XDG_CACHE_HOME=$PWD/cache
 PATH=$O:$PATH
@@ -44,8 +44,7 @@ EOS
 records()
 {
 	rm -rf data
-	run "$PERFREC" record -q -o data -- "$1"
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data -- "$1"
 	expect_eq "functions with $2" \
 		"$(json data/summary.json '.functions[].name' | sort | xargs)" \
 		"${3:-app::run() main twice}"
@@ -63,12 +62,10 @@ libtwice.so: twice.c
 app/main.o: app/main.cc
 	$(CXX) -O1 -Ilib -MMD -c -o $@ $<
 EOS
-run make CC="perfrec cc gcc" CXX="perfrec c++ g++"
-expect_status 0
+run_ok make CC="perfrec cc gcc" CXX="perfrec c++ g++"
 records ./program make
 rm -f program lib/*.so app/*.o
-run make CC="perfrec cc --only $PWD/app gcc" CXX="perfrec c++ --only $PWD/app g++"
-expect_status 0
+run_ok make CC="perfrec cc --only $PWD/app gcc" CXX="perfrec c++ --only $PWD/app g++"
 records ./program 'make, app only' 'app::run() main'
 
 # --- CMake ----------------------------------------------------------------------
@@ -85,10 +82,8 @@ echo 'set(CMAKE_C_COMPILER_LAUNCHER perfrec cc)
 set(CMAKE_CXX_COMPILER_LAUNCHER perfrec c++)' >perfrec.cmake
 cmake_build()
 {
-	run cmake -S . "$@"
-	expect_status 0
-	run cmake --build "$2"
-	expect_status 0
+	run_ok cmake -S . "$@"
+	run_ok cmake --build "$2"
 	records "$2/program" "cmake $*"
 }
 if command -v cmake >/dev/null; then
@@ -111,10 +106,8 @@ c = ['perfrec', 'cc', 'gcc']
 cpp = ['perfrec', 'c++', 'g++']
 EOS
 if command -v meson >/dev/null && command -v ninja >/dev/null; then
-	run meson setup --native-file perfrec.ini meson
-	expect_status 0
-	run ninja -C meson
-	expect_status 0
+	run_ok meson setup --native-file perfrec.ini meson
+	run_ok ninja -C meson
 	records meson/program meson
 fi
 

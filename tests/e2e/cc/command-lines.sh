@@ -5,7 +5,7 @@
 # `perfrec cc` and `perfrec c++` add hooks to some files and leave others alone,
 # for gcc and clang, on every kind of command line of a build.
 . "$TOP/tests/e2e/lib.sh"
-need gcc g++ nm readelf jq
+need gcc g++ nm readelf
 
 # Nobody else's folders are in this one.
 export XDG_CACHE_HOME="$PWD/cache" TMPDIR="$PWD/tmp"
@@ -97,8 +97,7 @@ expect_no_hooks()
 # ok COMMAND...: it succeeds and prints no error.
 ok()
 {
-	run "$@"
-	expect_status 0
+	run_ok "$@"
 	[ ! -s err ] || fail "$*: $(cat err)"
 }
 
@@ -106,8 +105,7 @@ ok()
 recorded()
 {
 	rm -rf data
-	run "$PERFREC" record -q -o data -- "$1"
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data -- "$1"
 	json data/summary.json '.functions[].name' | sort >names
 }
 
@@ -229,8 +227,7 @@ strips()
 {
 	expected=$1
 	shift
-	run "$PERFREC" cc "$@"
-	expect_status 0
+	run_ok "$PERFREC" cc "$@"
 	expect_eq "$*: lines" "$(wc -l <err)" "$expected"
 	[ "$expected" -eq 0 ] || expect_match err \
 		"warning: '.*-(s|-strip-all)' strips the names of functions"
@@ -270,8 +267,7 @@ cp src/inner.h pch.h
 echo '#include "pch.h"
 int main(void) { return inner(0); }' >pch.c
 ok "$PERFREC" cc gcc -O1 -x c-header pch.h -o pch.h.gch
-run "$PERFREC" cc gcc -O1 -Winvalid-pch -Werror -H pch.c -o program
-expect_status 0
+run_ok "$PERFREC" cc gcc -O1 -Winvalid-pch -Werror -H pch.c -o program
 expect_match err '^! pch.h.gch'
 rm pch.h.gch
 recorded ./program

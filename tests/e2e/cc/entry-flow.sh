@@ -7,7 +7,7 @@
 # all ways say the same as the plain programs: alone, recorded whole, counted,
 # switched off, and within a budget. Counts are what the programs do.
 . "$TOP/tests/e2e/lib.sh"
-need gcc g++ jq
+need gcc g++
 
 export XDG_CACHE_HOME="$PWD/cache"
 mkdir cache
@@ -41,8 +41,7 @@ try()
 	./plain $rounds >expected || fail "$what: plain"
 	"$PERFREC" cc --hooks=entry "$@" -w "$TOP/tests/progs/entry/$source" \
 		-o program -pthread || fail "$what: entry"
-	run ./program $rounds
-	expect_status 0
+	run_ok ./program $rounds
 	cmp out expected || fail "$what: alone"
 	for options in '' '--count *' '--exclude *' '--overhead 1% --no-cache'; do
 		rm -rf data

@@ -8,7 +8,7 @@
 # with many arguments. They print what the plain programs do, and each call of a
 # function that leaves by such a thunk is there.
 . "$TOP/tests/e2e/lib.sh"
-need gcc jq
+need gcc
 
 export XDG_CACHE_HOME="$PWD/cache"
 mkdir cache

@@ -7,7 +7,7 @@
 # a program has its table of functions, whole, and the note; it has no text
 # relocation and nothing of gprof; it runs alone as the plain one does.
 . "$TOP/tests/e2e/lib.sh"
-need gcc g++ nm objcopy od readelf jq
+need gcc g++ nm objcopy od readelf
 
 export XDG_CACHE_HOME="$PWD/cache" TMPDIR="$PWD/tmp"
 mkdir cache tmp
@@ -194,8 +194,7 @@ done
 # --- in steps: objects, archives, -r, shared libraries, both kinds ------------------
 for compiler in $compilers; do
 	rm -f ./*.o lib*
-	run "$PERFREC" c++ --hooks=entry "$compiler" -fPIC -O2 -c one.cc two.cc
-	expect_status 0
+	run_ok "$PERFREC" c++ --hooks=entry "$compiler" -fPIC -O2 -c one.cc two.cc
 	"$PERFREC" c++ --hooks=entry "$compiler" one.o two.o -o program || fail link
 	built "$compiler, objects" program
 	runs "$compiler, objects" program
@@ -241,15 +240,13 @@ rm -f ./*.o
 "$PERFREC" c++ --hooks=entry g++ -O2 -flto one.o two.o -o program || fail LTO
 built 'g++ -flto, in steps' program
 runs 'g++ -flto, in steps' program
-run "$PERFREC" c++ --hooks=entry --only one.cc g++ -flto one.cc two.cc -o program
-expect_status 0
+run_ok "$PERFREC" c++ --hooks=entry --only one.cc g++ -flto one.cc two.cc -o program
 expect_match err '^perfrec: warning: --only and --exclude have no effect on .*-flto'
 
 # --- which functions -------------------------------------------------------------
 for compiler in $compilers; do
-	run "$PERFREC" c++ --hooks=entry --only two.cc "$compiler" -O1 one.cc two.cc \
+	run_ok "$PERFREC" c++ --hooks=entry --only two.cc "$compiler" -O1 one.cc two.cc \
 		-o program
-	expect_status 0
 	runs "$compiler --only" program
 	names program
 	grep -q p_other got || fail "$compiler --only two.cc: p_other is missing"
@@ -279,8 +276,7 @@ for compiler in gcc clang clang-19; do
 	command -v "$compiler" >/dev/null || continue
 	for flags in -O2 '-O1 -static-pie' '-O0 -Wl,-z,now,--no-relax'; do
 		# shellcheck disable=SC2086
-		run "$PERFREC" cc --hooks=entry "$compiler" $flags some.c -o program
-		expect_status 0
+		run_ok "$PERFREC" cc --hooks=entry "$compiler" $flags some.c -o program
 		runs "$compiler $flags some.c" program
 		names program
 		expect_match got '^main$' '^p_leave$' '^p_empty$' '^p_resolve$'
@@ -293,14 +289,12 @@ run "$PERFREC" cc --hooks=entry --before-inlining gcc -c some.c
 expect_error 2 '--hooks=entry puts hooks in after inlining'
 run "$PERFREC" cc --hooks=entry --exclude-function x gcc -c some.c
 expect_error 2 '--hooks=entry cannot leave functions out by name'
-run "$PERFREC" cc --hooks=entry --after-inlining gcc -c some.c
-expect_status 0
+run_ok "$PERFREC" cc --hooks=entry --after-inlining gcc -c some.c
 run "$PERFREC" cc --hooks=mcount gcc -c some.c
 expect_error 2 "--hooks 'mcount': choose calls or entry"
 echo 'int p_x(void) { return 0; }' >empty.c
 for flags in -pg -p -mcmodel=large -masm=intel; do
-	run "$PERFREC" cc --hooks=entry gcc $flags -fno-pie -c empty.c -o some.o
-	expect_status 0
+	run_ok "$PERFREC" cc --hooks=entry gcc $flags -fno-pie -c empty.c -o some.o
 	expect_match err "no hooks: --hooks=entry does not go with '$flags'"
 	expect_eq "sections with $flags" "$(readelf -SW some.o | grep -c perfrec)" 0
 done
@@ -312,8 +306,7 @@ for flags in '-E' '-M' '-x assembler-with-cpp -c'; do
 	# shellcheck disable=SC2086
 	gcc $flags empty.c -o expected.o
 	# shellcheck disable=SC2086
-	run "$PERFREC" cc --hooks=entry gcc $flags empty.c -o got.o
-	expect_status 0
+	run_ok "$PERFREC" cc --hooks=entry gcc $flags empty.c -o got.o
 	cmp expected.o got.o || fail "$flags: other output"
 done
 run "$PERFREC" cc --hooks=entry --dry-run gcc -c 'not there.c'

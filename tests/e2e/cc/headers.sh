@@ -6,7 +6,7 @@
 # not one. --system-headers chooses.
 # long: compiles with each compiler and option
 . "$TOP/tests/e2e/lib.sh"
-need gcc g++ jq
+need gcc g++
 
 export XDG_CACHE_HOME="$PWD/cache" TMPDIR="$PWD/tmp"
 mkdir cache tmp
@@ -38,8 +38,7 @@ program()
 names()
 {
 	rm -rf data
-	run "$PERFREC" record -q -o data -- "$1"
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data -- "$1"
 	json data/summary.json '.functions[].name' >names
 }
 # has NAME COMMAND...: the program in ./NAME then has hooks in of_NAME().
@@ -47,8 +46,7 @@ has()
 {
 	name=$1
 	shift
-	run "$@" -o "./$name"
-	expect_status 0
+	run_ok "$@" -o "./$name"
 	expect_eq "$*: stderr" "$(cat err)" ''
 	names "./$name"
 	expect_match names "of_$name" '^main$'
@@ -104,8 +102,7 @@ expect_eq __FILE__ "$(./said)" "$(./plain)"
 # All, or none, or none and a word.
 program vector own
 sed -i 's/of_own(1) - 2/(int)std::vector<int>(3, 1).size() - 3/' own.cc
-run "$PERFREC" c++ --system-headers=yes g++ -O0 own.cc -o own
-expect_status 0
+run_ok "$PERFREC" c++ --system-headers=yes g++ -O0 own.cc -o own
 names ./own
 expect_match names 'std::vector<int.*size'
 for choice in '' --system-headers=no; do
@@ -117,8 +114,7 @@ for choice in '' --system-headers=no; do
 done
 below=$(find "$system" -mindepth 1 -maxdepth 1 -type d ! -name 'c++' \
 	! -path "*$(gcc -dumpmachine)*" | head -1)
-run "$PERFREC" c++ g++ "-I$below" -isystem "$below" -c own.cc -o own.o
-expect_status 0
+run_ok "$PERFREC" c++ g++ "-I$below" -isystem "$below" -c own.cc -o own.o
 expect_match err "no hooks in functions of headers in '$below' and 1 more: .*--system-headers=yes"
 for choice in no yes; do
 	run "$PERFREC" c++ --system-headers=$choice g++ "-I$below" -c own.cc -o own.o

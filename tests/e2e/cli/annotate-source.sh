@@ -4,7 +4,6 @@
 # a source that is newer than its program. The lines ended with "?", and no
 # message said that the source had changed.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 printf '\357\273\277%s\r\n' 'volatile unsigned long sink;' >burn.c
 sed 's/$/\r/' >>burn.c <<'SOURCE'
@@ -20,14 +19,12 @@ int main(void)
 }
 SOURCE
 gcc -O2 -g -o burn burn.c || fail 'cannot compile burn.c'
-run "$PERFREC" record -q --alloc=off --cpu 997 -o data -- ./burn
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=off --cpu 997 -o data -- ./burn
 if json data/summary.json '.notes[]' | grep -q '^no CPU samples'; then
 	skip 'perf_event is denied here'
 fi
 
-run "$PERFREC" annotate burn data
-expect_status 0
+run_ok "$PERFREC" annotate burn data
 expect_match out '^/.*/burn\.c$' '1  volatile unsigned long sink;$' \
 	'  for \(unsigned long i = 0; i < n; i\+\+\)$'
 run "$PERFREC" annotate --json burn data
@@ -36,8 +33,7 @@ expect_eq 'lines that changed' "$(json out '[.lines[].changed] | any')" false
 # changed: the message about burn.c.
 changed()
 {
-	run "$PERFREC" annotate burn data
-	expect_status 0
+	run_ok "$PERFREC" annotate burn data
 	expect_match out '^/.*/burn\.c: changed since the program was built, so lines may be others: build it and record again$'
 	run "$PERFREC" annotate --json burn data
 	expect_eq 'lines that changed' \

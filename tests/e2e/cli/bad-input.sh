@@ -5,7 +5,7 @@
 # and leaves no files behind.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need setpriv jq
+need setpriv
 
 build_calls
 chmod 755 .

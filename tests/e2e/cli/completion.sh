@@ -5,7 +5,7 @@
 # files that `make install` installs. zsh and fish are tested if they are
 # installed.
 . "$TOP/tests/e2e/lib.sh"
-need bash jq
+need bash
 
 shells=$O/completion
 PATH=$O:$PATH

@@ -6,7 +6,6 @@
 # time, as they do in the same program without hooks. It had 4 s of blocked time
 # in queue_take, where the plain program has 0.08 s.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 # A cache of its own: earlier runs of the user must not change the result.
 XDG_CACHE_HOME=$PWD/cache

@@ -3,7 +3,7 @@
 # perfrec doctor: its findings are true and name the way out, and it leaves no
 # files behind.
 . "$TOP/tests/e2e/lib.sh"
-need jq setpriv taskset unshare
+need setpriv taskset unshare
 
 export TMPDIR=$PWD/tmp
 mkdir tmp
@@ -16,8 +16,7 @@ finding()
 		'.findings[] | select(.subject == $s) | .[$m]' out
 }
 
-run "$PERFREC" doctor --json
-expect_status 0
+run_ok "$PERFREC" doctor --json
 expect_eq 'version of the format' "$(jq .version out)" 1
 expect_eq 'recording as a trial' "$(finding trial verdict)" good
 expect_eq 'the kernel' "$(finding kernel found)" "$(uname -srm | sed 's/ \([^ ]*\)$/, \1/')"
@@ -30,8 +29,7 @@ expect_eq 'findings without a way out' \
 expect_eq 'what stays behind' "$(ls tmp)" ''
 
 # People read the same.
-run "$PERFREC" doctor
-expect_status 0
+run_ok "$PERFREC" doctor
 grep -q '^good  trial ' out || fail 'people are not told of the trial'
 grep -q '^perfrec works here\|^All that perfrec can do' out || fail 'no conclusion'
 ! grep -q "$(printf '\033')" out || fail 'colours in a pipe'
@@ -61,9 +59,8 @@ run env TMPDIR=/no/such/folder "$PERFREC" doctor --json
 expect_eq 'no trial' "$(finding trial verdict) $(finding trial change)" \
 	'less set TMPDIR to a folder that can be written'
 if [ "$(id -u)" = 0 ]; then
-	run env -u XDG_RUNTIME_DIR setpriv --reuid 65534 --regid 65534 --clear-groups \
+	run_ok env -u XDG_RUNTIME_DIR setpriv --reuid 65534 --regid 65534 --clear-groups \
 		"$PERFREC" doctor --json "$TMPDIR/new"
-	expect_status 0
 	expect_eq 'as nobody' "$(finding trial verdict)" good
 	paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
 	[ "$paranoid" -ne 2 ] || expect_eq 'perf as nobody' \

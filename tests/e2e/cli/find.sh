@@ -4,7 +4,6 @@
 # right order and with the right exit status. A mistake in the expression has a
 # caret at its place.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 # Thread "slow" has 100 requests; requests 7, 42 and 99 take 30 ms or longer.
 build serve -I"$TOP/preload" -pthread <<'SOURCE'

@@ -4,7 +4,6 @@
 # The overview of the page says when calls were lost, when functions were muted,
 # and has the counters of the trace: no such stretch looks like an idle one.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 need python3
 
 overview() { python3 "$TOP/tests/tools/page_read.py" "$1" >page.json || fail "$1 breaks the rules"; }
@@ -27,8 +26,7 @@ int main(int argc, char **argv)
 SOURCE
 # One CPU: the collector cannot keep pace with the smallest ring.
 cpu=$(taskset -pc $$ | sed 's/.*: //; s/[,-].*//')
-run taskset -c "$cpu" "$PERFREC" record -q --on-full drop --ring-size 64K -o lost ./bursts
-expect_status 0
+run_ok taskset -c "$cpu" "$PERFREC" record -q --on-full drop --ring-size 64K -o lost ./bursts
 "$PERFREC" report --html lost.html lost
 overview lost.html
 lost=$(jq .totals.dropped_spans lost/summary.json)
@@ -39,8 +37,7 @@ expect_eq 'by the index, lost calls' "$("$O/tests/tools/calls_dump" lost/trace.p
 	awk '$1 == "index" || $1 == "gap" { printf "%s ", $NF }')" "1 $lost 0 "
 expect_eq 'nothing is muted' "$(jq '.overview.muted' page.json)" null
 
-run "$PERFREC" record -q --count leaf -o muted ./bursts stay
-expect_status 0
+run_ok "$PERFREC" record -q --count leaf -o muted ./bursts stay
 "$PERFREC" report --html muted.html muted
 overview muted.html
 expect_eq 'muted functions' "$(jq '.overview.muted | max' page.json)" 1

@@ -6,19 +6,16 @@
 # figures equal those of perfrec report, all of them have a time, and perfrec
 # reads only a little of the trace.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 need python3
 
-run "$PERFREC" record -q --on-full=block --alloc=off --cpu=off -o data \
+run_ok "$PERFREC" record -q --on-full=block --alloc=off --cpu=off -o data \
 	"$O/tests/bench/page_calls" 8700000 1
-expect_status 0
 spans=$(json data/summary.json .totals.spans)
 [ "$spans" -gt 8500000 ] || fail "$spans calls"
 
 page()
 {
-	run "$PERFREC" report --html page.html "$@" data
-	expect_status 0
+	run_ok "$PERFREC" report --html page.html "$@" data
 	python3 "$TOP/tests/tools/page_read.py" page.html >page.json ||
 		fail "$*: the page breaks the rules"
 }

@@ -5,7 +5,6 @@
 # the same part, it says which part it is, and it shows no call outside. It
 # refuses the same ranges as perfrec report, and writes no file then.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 need python3
 
 build parts -pthread <<'SOURCE'
@@ -38,14 +37,12 @@ int main(void)
 	return 0;
 }
 SOURCE
-run "$PERFREC" record -q --cpu=999 -o data ./parts
-expect_status 0
+run_ok "$PERFREC" record -q --cpu=999 -o data ./parts
 
 # page OPTION...: into page.json.
 page()
 {
-	run "$PERFREC" report --html page.html "$@" data
-	expect_status 0
+	run_ok "$PERFREC" report --html page.html "$@" data
 	python3 "$TOP/tests/tools/page_read.py" page.html >page.json ||
 		fail "$*: the page breaks the rules"
 }

@@ -3,7 +3,6 @@
 # overwrites no file of the recording, and a cut or missing trace costs times
 # only.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 need python3
 
 page() { python3 "$TOP/tests/tools/page_read.py" "$1" >page.json || fail "$1 breaks the rules"; }
@@ -24,8 +23,7 @@ int main(void)
 	return !down(700);
 }
 SOURCE
-run "$PERFREC" record -q --html -o data ./calls
-expect_status 0
+run_ok "$PERFREC" record -q --html -o data ./calls
 page data/report.html
 expect_eq 'figures' "$(figures)" "$("$PERFREC" report --json data |
 	jq -c '[.functions[] | [.name, .self_ns, .total_ns, .calls]] | sort')"
@@ -35,8 +33,7 @@ expect_eq 'a line' "$(jq '[.lines[] | select(test("malloc"))] | length' page.jso
 # All calls of leaf were recorded, so their time is known.
 expect_eq 'a known time' "$(jq '.unknown_time.calls < 1000' page.json)" true
 
-run "$PERFREC" report --html page.html --no-source data
-expect_status 0
+run_ok "$PERFREC" report --html page.html --no-source data
 page page.html
 expect_eq 'no source' "$(jq -c '[.source, (.lines | length)]' page.json)" '[false,0]'
 
@@ -54,20 +51,17 @@ expect_eq 'what is left behind' "$(ls | grep -c 'XXXX\|page.html.')" 0
 # Half of the trace; then none.
 cp -r data half
 head -c "$(($(stat -c %s data/trace.pftrace) / 2))" data/trace.pftrace >half/trace.pftrace
-run "$PERFREC" report --html half.html half
-expect_status 0
+run_ok "$PERFREC" report --html half.html half
 page half.html
 expect_eq 'the same figures' "$(jq '.tree.calls.self.leaf' page.json)" 1001
 rm half/trace.pftrace
-run "$PERFREC" report --html half.html half
-expect_status 0
+run_ok "$PERFREC" report --html half.html half
 page half.html
 expect_eq 'without times' "$(jq -c '[.buckets, .values[0].timed]' page.json)" '[null,false]'
 expect_eq 'the same figures' "$(jq '.tree.calls.self.leaf' page.json)" 1001
 # No profile either: what the trace has, which is 512 calls deep.
 cp -r data bare
 rm bare/*.pb.gz
-run "$PERFREC" report --html bare.html bare
-expect_status 0
+run_ok "$PERFREC" report --html bare.html bare
 page bare.html
 expect_eq 'calls of the trace' "$(jq '.tree.calls.self.leaf' page.json)" 1000

@@ -4,7 +4,6 @@
 # tests/golden/json-members.txt: none is missing, none has another type, and a
 # new member is in the list. Members are added, never changed.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 # ./wait: allocates, has an asynchronous slice, works for 0.2 s of CPU time, and
 # waits for a file.

@@ -4,7 +4,7 @@
 # columns left out where there is no room for names; colours on a terminal only;
 # hostile names in tables and in Markdown.
 . "$TOP/tests/e2e/lib.sh"
-need jq script g++
+need script g++
 
 cat >names.cc <<'SOURCE'
 #include <string>
@@ -27,8 +27,7 @@ int main()
 }
 SOURCE
 "$PERFREC" c++ g++ -O1 names.cc -o names || fail 'perfrec c++'
-run "$PERFREC" record --cpu off --alloc off -o data ./names
-expect_status 0
+run_ok "$PERFREC" record --cpu off --alloc off -o data ./names
 expect_match err 'ns::Box<…>::set\(int\)$'
 
 full='void ns::Box<std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > >'
@@ -41,9 +40,8 @@ run env COLUMNS=40 "$PERFREC" report --full-names data
 expect_match out "$full::set"
 expect_match out ' double ns::twice<double>\(double\)$'
 # A pattern matches the name of a template without its return type.
-run "$PERFREC" record -q --cpu off --alloc off --filter 'ns::twice*' \
+run_ok "$PERFREC" record -q --cpu off --alloc off --filter 'ns::twice*' \
 	-o filtered ./names
-expect_status 0
 expect_eq 'functions that match' \
 	"$(json filtered/summary.json '[.functions[] | select(.calls > 0)] | length')" 3
 
@@ -59,8 +57,7 @@ widest()
 		END { exit bad }' table || fail "wider than $1"
 }
 for columns in 40 60 80; do
-	run env COLUMNS=$columns "$PERFREC" report data
-	expect_status 0
+	run_ok env COLUMNS=$columns "$PERFREC" report data
 	widest $columns
 	# terminal COMMAND: as wide as that.
 	run env -u COLUMNS -u NO_COLOR TERM=xterm script -qec \
@@ -85,8 +82,7 @@ jq '.functions[0].name = "a|b`c``\u001b[31m\n</code>\u202e" |
 mv new data/summary.json
 run "$PERFREC" report data
 expect_match out '  a\|b`c``\?\[31m\?</code>\?$'
-run "$PERFREC" report --markdown data
-expect_status 0
+run_ok "$PERFREC" report --markdown data
 expect_match out '^\*\*perfrec .*\*\*: `` names .*`\|.* ``'
 expect_match out '\| ``` a\\\|b`c``\?\[31m\?</code>\? ``` \|$'
 expect_match out '^(\|--:)+\|---\|$'

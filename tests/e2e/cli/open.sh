@@ -64,8 +64,7 @@ fetched()
 }
 
 # --- ui.perfetto.dev
-run env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --port 0 data
-expect_status 0
+run_ok env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --port 0 data
 fetched data/trace.pftrace
 grep -q '^https://ui.perfetto.dev/#!/?url=http://127.0.0.1:[0-9]*/[0-9a-f]\{32\}/trace.pftrace$' \
 	url || fail "the URL is '$(cat url)'"
@@ -75,14 +74,12 @@ expect_eq 'what is refused' "$(cat refused)" '404 404 404 404 404 404 405'
 
 # --- a part: the browser gets the output of perfrec cut, and no file stays
 "$PERFREC" cut --from 1us --to 4us -o part.pftrace data >/dev/null || fail 'cut'
-run env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --port 0 \
+run_ok env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --port 0 \
 	--from 1us --to 4us data
-expect_status 0
 fetched part.pftrace
 "$PERFREC" cut --from 0s --thread calls -o part.pftrace data >/dev/null || fail 'cut'
-run env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --port 0 \
+run_ok env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --port 0 \
 	--from 0s --thread calls data
-expect_status 0
 fetched part.pftrace
 run "$PERFREC" open --from 1h data
 expect_error 1 "--from '1h': 'data' ends before that: give a time from 0s to "
@@ -92,8 +89,7 @@ run "$PERFREC" open --from 2s --to 1s data
 expect_error 2 "--to '1s': that is before --from '2s'"
 run "$PERFREC" open --pprof --to 1s data
 expect_error 2 '--to: a profile is of a whole recording: leave it out, or leave out --pprof'
-run env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --html --from 0s data
-expect_status 0
+run_ok env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --html --from 0s data
 grep -q 'perfrec-data' data/report.html || fail 'no page of a part'
 run "$PERFREC" open --html --from 1h data
 expect_error 1 "--from '1h': 'data' ends before that: give a time from 0s to "
@@ -101,9 +97,8 @@ expect_error 1 "--from '1h': 'data' ends before that: give a time from 0s to "
 # --- speedscope: its files, and the profile; nobody else's page may fetch it
 mkdir -p speedscope/dist/release
 echo '<p>a viewer' >speedscope/dist/release/index.html
-run env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --port 0 \
+run_ok env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --port 0 \
 	--speedscope=speedscope data
-expect_status 0
 fetched data/wall.pb.gz
 cmp index speedscope/dist/release/index.html || fail 'the viewer is not what was fetched'
 expect_eq 'whose page may fetch it' "$(cat headers)" '200 None'
@@ -164,8 +159,7 @@ cp data/trace.pftrace large/trace.pftrace
 jq '.totals.trace_unpacked_bytes = 22548578304' data/summary.json >large/summary.json
 run "$PERFREC" open large
 expect_error 1 "'large' has 21.*GiB, which is more than a browser takes: perfrec open --from"
-run "$PERFREC" report large
-expect_status 0
+run_ok "$PERFREC" report large
 expect_match out 'trace.pftrace  too large for a browser; see below' \
 	'too large to be opened as it is. Instead' '^ +perfrec report large +' \
 	'^ +perfrec open --html large  ' \

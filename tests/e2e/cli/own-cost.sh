@@ -5,7 +5,6 @@
 # The recording cost includes every call that reached a hook: recorded, too deep
 # or excluded. Its share refers to the CPU time of the recorded programs.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 # Calls through registers: perfrec does not patch such calls, so excluded
 # functions keep their hooks.
@@ -35,8 +34,7 @@ SOURCE
 cost_of()
 {
 	rm -rf data
-	run "$PERFREC" record --alloc=off --cpu=off -q -o data "$@" -- ./program
-	expect_status 0
+	run_ok "$PERFREC" record --alloc=off --cpu=off -q -o data "$@" -- ./program
 	expect_eq "$*: the sum of its parts, and the share" "$(json \
 		data/summary.json '.cost + .totals + {cpu: (.user_ns + .sys_ns)} |
 		(.left_out_calls * .left_out_ns + .excluded_calls * .excluded_ns
@@ -49,8 +47,7 @@ cost_of()
 
 # The CPU profile has processes without a sample in its total already: they are
 # counted once, whatever else says how long the program ran.
-run "$PERFREC" record --cpu=1 -q -o sampled -- ./program
-expect_status 0
+run_ok "$PERFREC" record --cpu=1 -q -o sampled -- ./program
 expect_eq 'the share of what was sampled' "$(json sampled/summary.json \
 	'([.user_ns + .sys_ns, .totals.cpu_ns, .cost.total_ns] | max) as $cpu |
 	.cost.share * $cpu / .cost.total_ns | . > 0.99 and . < 1.01')" true
@@ -61,10 +58,8 @@ for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
 	./program
 done
 SCRIPT
-run "$PERFREC" record --alloc=off --cpu=off -q -o one -- ./program
-expect_status 0
-run "$PERFREC" record --alloc=off --cpu=off -q -o many -- sh twenty.sh
-expect_status 0
+run_ok "$PERFREC" record --alloc=off --cpu=off -q -o one -- ./program
+run_ok "$PERFREC" record --alloc=off --cpu=off -q -o many -- sh twenty.sh
 one=$(json one/summary.json .cost.start_ns)
 many=$(json many/summary.json .cost.start_ns)
 [ "$one" -gt 0 ] && [ "$many" -gt "$one" ] ||
@@ -91,8 +86,7 @@ int main(void)
 SOURCE
 ${CC:-gcc} -O2 -finstrument-functions -I"$TOP/preload" -o pausing pausing.c ||
 	fail 'cannot compile'
-run "$PERFREC" record --alloc=off --cpu=off -q -o paused -- ./pausing
-expect_status 0
+run_ok "$PERFREC" record --alloc=off --cpu=off -q -o paused -- ./pausing
 expect_eq 'a pause and instants' "$(json paused/summary.json '.cost + .totals |
 	(.paused_spans * .paused_ns + .spans * .span_ns) as $calls |
 	"\(.paused_spans) \(.paused_ns > 0) \(.total_ns - $calls > 100000)"')" \
@@ -119,6 +113,5 @@ run "$PERFREC" report data
 expect_match out 'own cost .* ns a call that is excluded.* of the CPU time'
 
 # A program that records nothing has no cost of any kind.
-run "$PERFREC" record --alloc=sampled --cpu=off -o nothing -- true
-expect_status 0
+run_ok "$PERFREC" record --alloc=sampled --cpu=off -o nothing -- true
 expect_match err 'own cost   [0-9.]* [a-z]* to start, [0-9.]* [a-z]* in all'

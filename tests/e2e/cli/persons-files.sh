@@ -38,8 +38,7 @@ refused()
 recorded()
 {
 	rm -f "$program.ran"
-	run "$PERFREC" record -q -o "$1" -- "$program"
-	expect_status 0
+	run_ok "$PERFREC" record -q -o "$1" -- "$program"
 	[ -e "$program.ran" ] || fail "the program did not run"
 	[ ! -s err ] || fail "stderr: $(cat err)"
 }
@@ -141,9 +140,8 @@ cat >allocates <<-'SCRIPT'
 	until ls many/heap.2*.pb.gz >/dev/null 2>&1; do sleep 0.05; done
 SCRIPT
 for round in 1 2 3; do
-	run "$PERFREC" record -q --alloc exact --compress \
+	run_ok "$PERFREC" record -q --alloc exact --compress \
 		--snapshot-interval 100ms -o many -- sh allocates
-	expect_status 0
 	[ ! -s err ] || fail "stderr: $(cat err)"
 done
 expect_eq 'folders' "$(echo many*)" 'many many.old'
@@ -261,8 +259,7 @@ for options in '' --compress; do
 	expect_none killed/summary.json
 	cp killed/trace.pftrace before
 	for quiet in '' -q; do
-		run "$PERFREC" record $quiet -o killed -- true
-		expect_status 0
+		run_ok "$PERFREC" record $quiet -o killed -- true
 		if [ -z "$quiet" ]; then
 			expect_match err "'killed' held a recording without \
 a summary, .*: it is kept as 'killed.old'"

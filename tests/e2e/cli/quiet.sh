@@ -25,8 +25,7 @@ many='for i in 1 2 3 4 5; do env true; done; env true'
 # --- perfrec record ----------------------------------------------------------
 # The shell sets a limit without room for rings: six times env and true fail.
 limited="ulimit -v 60000; $many"
-run "$PERFREC" record -q -o data sh -c "$limited"
-expect_status 0
+run_ok "$PERFREC" record -q -o data sh -c "$limited"
 one_line 'a limit' \
 	'^perfrec: lost 12 of the programs.*: its ulimit -v'
 expect_eq 'refused' \
@@ -72,8 +71,7 @@ expect_no_match err 'CPU samples.*No such process'
 # Another user than perfrec's cannot be recorded, only counted.
 as_nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
 if [ "$(id -u)" = 0 ] && $as_nobody test -r "$SHIM" 2>/dev/null; then
-	run "$PERFREC" record -q -o data $as_nobody sh -c "$many"
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data $as_nobody sh -c "$many"
 	one_line 'another user' \
 		'^perfrec: lost 13 of the programs .*: it runs as another user$'
 fi

@@ -7,7 +7,6 @@
 # exceptions, deep recursion, raw and compressed, and a trace without its end.
 # Then the notes about ranges, and the refusals.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 need python3
 
 # agrees FOLDER COUNT [OPTION...]
@@ -22,9 +21,8 @@ agrees()
 }
 
 prog trace/coroutines
-run timeout 100 "$PERFREC" record --alloc=off --cpu=off -q -o co \
+run_ok timeout 100 "$PERFREC" record --alloc=off --cpu=off -q -o co \
 	./coroutines 1
-expect_status 0
 agrees co 25 --demand calls,clipped,recursion,contexts
 
 cat >throws.cc <<'SOURCE'
@@ -64,8 +62,7 @@ int main()
 SOURCE
 ${CXX:-g++} -O1 -g -finstrument-functions -o throws throws.cc ||
 	fail 'cannot compile throws.cc'
-run "$PERFREC" record --alloc=off --cpu=off --compress -q -o throws.data ./throws
-expect_status 0
+run_ok "$PERFREC" record --alloc=off --cpu=off --compress -q -o throws.data ./throws
 agrees throws.data 25 --demand calls,clipped,recursion
 
 # The trace also has waits and samples. A reader that starts in the middle does
@@ -99,8 +96,7 @@ int main(void)
 	return 0;
 }
 SOURCE
-run "$PERFREC" record --cpu=999 -q -o naps.data ./naps
-expect_status 0
+run_ok "$PERFREC" record --cpu=999 -q -o naps.data ./naps
 agrees naps.data 25 --demand calls,clipped
 
 # In half of a trace, open calls last until its end.
@@ -117,8 +113,7 @@ expect_eq 'the same without parameters' "$(json out .matched)" 100
 # --- notes ---
 says()
 {
-	run "$PERFREC" report "$@"
-	expect_status 0
+	run_ok "$PERFREC" report "$@"
 }
 tid=$("$PERFREC" find --json --limit 1 main throws.data | jq '.calls[0].tid')
 says --thread "$tid" throws.data
@@ -169,8 +164,7 @@ int main(void)
 	return 0;
 }
 SOURCE
-run "$PERFREC" record -q --alloc=off --cpu=off -o counts.data ./counts
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=off --cpu=off -o counts.data ./counts
 # step N: when it began, from 1 on
 step()
 {

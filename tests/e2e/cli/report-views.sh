@@ -15,8 +15,7 @@ refused()
 }
 
 build_calls
-run "$PERFREC" record --alloc=off --cpu=off -q -o data ./calls 5000
-expect_status 0
+run_ok "$PERFREC" record --alloc=off --cpu=off -q -o data ./calls 5000
 
 refused 2 "--view 'all': choose functions, cpu, heap, span or wait" --view all data
 refused 2 "option '--view' needs a value" --view
@@ -50,8 +49,7 @@ refused 1 "'pipe' is no recording of perfrec: .*json is no plain file" pipe
 
 # The same numbers as in the summary.
 cp data/wall.pb.gz data/span.pb.gz
-run "$PERFREC" report --view span --sort calls data
-expect_status 0
+run_ok "$PERFREC" report --view span --sort calls data
 expect_match out ' 5,000 .* leaf  \[calls\]$' ' 1 .* main  \[calls\]$'
 expect_no_match out 'overflow'
 expect_eq 'the first one' "$(grep -o 'leaf\|main\|work' out | head -n 1)" leaf

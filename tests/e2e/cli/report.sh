@@ -4,8 +4,7 @@
 . "$TOP/tests/e2e/lib.sh"
 
 build_calls
-run "$PERFREC" record -o data ./calls 5000
-expect_status 0
+run_ok "$PERFREC" record -o data ./calls 5000
 cp err summary
 expect_match summary '5,002 spans of 1 thread in 1 process' 'lost +nothing' \
 	'own cost +[0-9.]+ ns a span' ' 5,000 .* leaf$' ' 1 .* work$' \
@@ -13,13 +12,11 @@ expect_match summary '5,002 spans of 1 thread in 1 process' 'lost +nothing' \
 	'summary.json   perfrec report data'
 
 # report prints the same, wherever it is called.
-run "$PERFREC" report data
-expect_status 0
+run_ok "$PERFREC" report data
 [ ! -s err ] || fail "report prints on stderr: $(cat err)"
 cmp -s out summary || fail "not the same summary: $(diff out summary)"
 mv data perfrec.data
-run "$PERFREC" report
-expect_status 0
+run_ok "$PERFREC" report
 mv perfrec.data data
 
 # names: the functions in the table of ./out, in its order.
@@ -70,8 +67,7 @@ run "$PERFREC" record -o data ./plain
 expect_match err 'No function of this program is instrumented' \
 	'perfrec cc gcc -g \.\.\.'
 if gcc -static -o static plain.c 2>/dev/null; then
-	run "$PERFREC" record -o data ./static
-	expect_status 0
+	run_ok "$PERFREC" record -o data ./static
 	expect_match err 'linked statically or set-user-ID'
 fi
 run "$PERFREC" record -o data --exclude '*' ./calls

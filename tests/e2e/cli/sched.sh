@@ -3,7 +3,6 @@
 # On-CPU and waiting time in the summary and in --view span, with --sched and
 # without: columns, order of rows, the line of all threads, and refusals.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 # ./waits: computes for 100 ms of CPU time in work(), and waits in block(), in
 # 20 pieces, for 200 ms.
@@ -30,8 +29,7 @@ int main(void)
 }
 SOURCE
 
-run "$PERFREC" record --sched off -o off ./waits
-expect_status 0
+run_ok "$PERFREC" record --sched off -o off ./waits
 expect_no_match err 'threads' 'blocked' 'on CPU'
 run "$PERFREC" report --view span off
 expect_no_match out 'blocked' 'on CPU'
@@ -50,8 +48,7 @@ rm killed/summary.json
 run "$PERFREC" report --sort blocked killed
 expect_match err "'killed' does not know when .*: its summary was made from its trace"
 
-run "$PERFREC" record -o data ./waits
-expect_status 0
+run_ok "$PERFREC" record -o data ./waits
 [ "$(json data/summary.json .totals.sched_threads)" -gt 0 ] || {
 	echo 'the kernel does not tell of switches here'
 	exit 77
@@ -100,8 +97,7 @@ run "$PERFREC" report --sort switches data
 expect_match out '  switches  '
 
 # The objects that block() waited for, in brackets; all of its time has one.
-run "$PERFREC" report --json --view wait data
-expect_status 0
+run_ok "$PERFREC" report --json --view wait data
 expect_eq 'waits of 10 ms' "$(json out '.sum.waits >= 20 and .sum.blocked >= 190000000')" true
 expect_eq 'the object' "$(json out '.functions[0].name | test("^\\[.*\\]$")')" true
 # Waits that nobody reads are named as such, with what to do about them.
@@ -120,8 +116,7 @@ run "$PERFREC" report --view wait --stacks data
 expect_match out '^      block  .*waits.c:[0-9]+  \[waits\]$'
 run "$PERFREC" export --to folded --value blocked data
 expect_match out 'main;block;.*\[.*\] [0-9]+$'
-run "$PERFREC" diff --fail-if 'blocked(block) > 1s' data data
-expect_status 0
+run_ok "$PERFREC" diff --fail-if 'blocked(block) > 1s' data data
 run "$PERFREC" diff --fail-if 'blocked(block) > 100ms' data data
 expect_status 3
 # The column that sorts the rows is visible on a terminal of any width.

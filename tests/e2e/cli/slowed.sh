@@ -5,7 +5,6 @@
 # threads wait for threads that perfrec slowed, and wall and blocked times are not
 # those of a run that is not recorded. The printed factor has an upper bound.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build program -O1 -pthread <<'SOURCE'
 #include <pthread.h>
@@ -64,8 +63,7 @@ SOURCE
 record()
 {
 	rm -rf data
-	run "$PERFREC" record --overhead off --cpu 999 --alloc=off -o data ./program
-	expect_status 0
+	run_ok "$PERFREC" record --overhead off --cpu 999 --alloc=off -o data ./program
 	cp err summary
 }
 # is_bounded: whether the factor is below the upper bound that the CPU time of
@@ -123,8 +121,7 @@ expect_match out '^             next: a build of perfrec cc --hooks=entry'
 
 # Few calls, and mostly sleep: nothing of the kind.
 for how in spin sleep; do
-	run "$PERFREC" record --overhead off --alloc=off -o $how ./program $how
-	expect_status 0
+	run_ok "$PERFREC" record --overhead off --alloc=off -o $how ./program $how
 	expect_no_match err '^  slowed  '
 	expect_no_match err 'blocked\*'
 	expect_eq "$how" "$(json $how/summary.json \

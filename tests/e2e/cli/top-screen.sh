@@ -3,7 +3,7 @@
 # perfrec top on a terminal, which tmux plays: it sorts, filters, pauses,
 # flushes, changes the state of a function, and gives the terminal back.
 . "$TOP/tests/e2e/lib.sh"
-need tmux jq
+need tmux
 
 build busy <<'SOURCE'
 #include <unistd.h>

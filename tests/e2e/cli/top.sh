@@ -3,7 +3,6 @@
 # perfrec top: it shows the calls that the program made, and no calls a second for
 # a function that rests. It writes no file, and reports errors.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 # ./turns: calls early() 1,000 times; then, when ./go is there, late() 500
 # times; then waits for ./end.

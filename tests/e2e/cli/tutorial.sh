@@ -3,7 +3,7 @@
 # Every command of the first part of docs/TUTORIAL.md works, and shows what the
 # page says: this test runs the lines that begin with "    $ " in their order.
 . "$TOP/tests/e2e/lib.sh"
-need g++ jq
+need g++
 
 cp "$TOP/docs/tutorial/shop.cc" .
 ln -s "$O/perfrec" perfrec

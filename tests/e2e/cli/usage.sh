@@ -122,19 +122,16 @@ refused 1 "'foreign' is no recording of perfrec" report foreign
 
 # Asked for, help is a result.
 for command in '' record report; do
-	run "$PERFREC" $command --help
-	expect_status 0
+	run_ok "$PERFREC" $command --help
 	expect_match out '^usage: perfrec'
 	[ ! -s err ] || fail "help on stderr"
 done
 # In the other ways that people type.
 for command in '' record ctl diff cc; do
 	"$PERFREC" $command --help >told
-	run "$PERFREC" help $command
-	expect_status 0
+	run_ok "$PERFREC" help $command
 	cmp out told || fail "perfrec help $command is not $command --help"
-	run "$PERFREC" $command -h
-	expect_status 0
+	run_ok "$PERFREC" $command -h
 	cmp out told || fail "$command -h is not $command --help"
 done
 "$PERFREC" report --help >told

@@ -49,17 +49,14 @@ for variable in PERFREC_RING_KB=64 PERFREC_RING_KB=262144 PERFREC_RING_KB= \
 	PERFREC_SLOTS=1 PERFREC_DEADLINE_MS= PERFREC_DEADLINE_MS=60000 \
 	PERFREC_RSEQ=on PERFREC_RSEQ=off PERFREC_RSEQ= PERFREC_DISABLE=foo \
 	PERFREC_QUIET=; do
-	run env "$variable" "$PERFREC" record -q -o data ./calls 10
-	expect_status 0
+	run_ok env "$variable" "$PERFREC" record -q -o data ./calls 10
 	[ ! -s err ] || fail "$variable: $(cat err)"
 	expect_eq "$variable: spans" "$(json data/summary.json .totals.spans)" 12
 done
-run env PERFREC_RING_KB=foo "$PERFREC" record -q --ring-size 64K -o data ./calls
-expect_status 0
+run_ok env PERFREC_RING_KB=foo "$PERFREC" record -q --ring-size 64K -o data ./calls
 
 # --- the collector's own: without source lines the recording is as good
-run env PERFREC_SYMBOLIZE=/no/such "$PERFREC" record -q -o data ./calls 10
-expect_status 0
+run_ok env PERFREC_SYMBOLIZE=/no/such "$PERFREC" record -q -o data ./calls 10
 expect_match err "no source lines .* cannot start '/no/such': No such file or \
 directory; see PERFREC_SYMBOLIZE$"
 expect_no_match err 'install perfrec'

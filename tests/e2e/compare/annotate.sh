@@ -6,7 +6,6 @@
 # there, and paths that are no plain files.
 
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 mkdir src
 cat >src/lines.c <<'SOURCE'
@@ -29,13 +28,10 @@ gcc -O1 -g -o plain "$PWD/src/lines.c" || fail 'cannot compile'
 gcc -O1 -g -finstrument-functions -o hooks "$PWD/src/lines.c" || fail 'cannot compile'
 # Without CPU samples: in some runs one of them fell into work(), on a line that
 # allocates nothing, or it put its time in front of the bytes of a line.
-run "$PERFREC" record -q --cpu off --alloc sampled:512 -o data ./plain
-expect_status 0
-run "$PERFREC" record -q --cpu off --alloc exact -o hooked ./hooks
-expect_status 0
+run_ok "$PERFREC" record -q --cpu off --alloc sampled:512 -o data ./plain
+run_ok "$PERFREC" record -q --cpu off --alloc exact -o hooked ./hooks
 
-run "$PERFREC" annotate work data --json
-expect_status 0
+run_ok "$PERFREC" annotate work data --json
 expect_eq 'lines' "$(jq -r '[.lines[].line - 5] | map(select(. < 0 or . > 2)) | length' out)" 0
 expect_eq 'line 5 has most bytes' \
 	"$(jq -r '.lines | max_by(.alloc_bytes).line' out)" 5
@@ -46,8 +42,7 @@ run "$PERFREC" annotate main data --json
 expect_eq 'main allocates at the call' \
 	"$(jq -r '.lines[] | select(.alloc_objects > 0).line' out)" 12
 
-run "$PERFREC" annotate work data
-expect_status 0
+run_ok "$PERFREC" annotate work data
 expect_match out '^work  \[plain\] .*blocks' \
 	'KiB +[0-9]+ +[0-9.]+ KiB +5 +keep = malloc\(1000\);$' '^ +3  __attribute__'
 expect_no_match out 'know their function only'
@@ -56,13 +51,11 @@ expect_match out 'know their function only' '^work  \[hooks\] .*blocks 300' \
 	'^ +99\.6 KiB +300 +99\.6 KiB +[34]  '
 
 mv src gone
-run "$PERFREC" annotate work data
-expect_status 0
+run_ok "$PERFREC" annotate work data
 expect_match out '/src/lines.c: no source here: No such file' 'KiB +[0-9]+ +[0-9.]+ KiB +5 +$'
 mkdir src
 mkfifo src/lines.c
-run "$PERFREC" annotate work data
-expect_status 0
+run_ok "$PERFREC" annotate work data
 expect_match out 'no source here'
 # A link must not bring another file into the output, or into a page to send.
 seq 100 | sed 's/^/secret /' >key
@@ -70,8 +63,7 @@ ln -sf ../key src/lines.c
 run "$PERFREC" annotate work data
 expect_match out 'no source here: Permission denied'
 expect_no_match out secret
-run "$PERFREC" report --html=page.html data
-expect_status 0
+run_ok "$PERFREC" report --html=page.html data
 python3 "$TOP/tests/tools/page_read.py" page.html >page.json || fail 'the page'
 expect_no_match page.json secret
 rm src/lines.c

@@ -4,7 +4,7 @@
 # renamed function, other template arguments, and functions of one side only.
 
 . "$TOP/tests/e2e/lib.sh"
-need jq g++
+need g++
 
 cat >lib.cc <<'SOURCE'
 extern "C" int in_library(int n) { return n + 1; }
@@ -45,16 +45,14 @@ compile()
 	g++ -O1 -g -finstrument-functions -shared -fPIC -o "$folder/$LIBRARY" lib.cc &&
 		g++ -O1 -g -finstrument-functions "$@" -o "$folder/$PROGRAM" app.cc \
 			"$folder/$LIBRARY" -Wl,-rpath,"$PWD/$folder" || fail 'cannot compile'
-	run "$PERFREC" record -q -o "$folder/data" "$folder/$PROGRAM"
-	expect_status 0
+	run_ok "$PERFREC" record -q -o "$folder/data" "$folder/$PROGRAM"
 }
 LIBRARY=libone.so PROGRAM=app
 compile a
 LIBRARY=libother.so PROGRAM=app-2
 compile b -DLATER
 
-run "$PERFREC" diff a/data b/data --json
-expect_status 0
+run_ok "$PERFREC" diff a/data b/data --json
 pairs=$(jq -r '.functions[] | select(.match) |
 	.match + " " + .name + " = " + .name_b' out | sort)
 echo "$pairs" >pairs

@@ -5,7 +5,6 @@
 # of --fail-if hold for these functions and no others.
 
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 source_of()
 {
@@ -34,8 +33,7 @@ source_of()
 mkdir plain call block
 for kind in plain call block; do
 	(cd $kind && source_of | build app "-D$(echo $kind | tr a-z A-Z)") || exit 1
-	run "$PERFREC" record -q --alloc exact -o $kind/data $kind/app
-	expect_status 0
+	run_ok "$PERFREC" record -q --alloc exact -o $kind/data $kind/app
 done
 run "$PERFREC" record -q --alloc exact -o again plain/app
 
@@ -48,8 +46,7 @@ changed()
 		.key + " " + $name' "$1" | sort | paste -s -d ,
 }
 
-run "$PERFREC" diff plain/data again --json
-expect_status 0
+run_ok "$PERFREC" diff plain/data again --json
 expect_eq 'version' "$(json out .version)" 1
 expect_eq 'changes of equal runs' "$(changed out)" ''
 expect_eq 'calls are' "$(json out '.metrics[] | select(.key == "calls") | .judged')" exact
@@ -69,8 +66,7 @@ run "$PERFREC" diff plain/data block/data --json
 expect_eq 'changes' "$(changed out)" \
 	'alloc_objects main,alloc_space main,inuse_objects main,inuse_space main'
 
-run "$PERFREC" diff plain/data call/data
-expect_status 0
+run_ok "$PERFREC" diff plain/data call/data
 expect_match out '^calls: 1 change \(\*\)$' \
 	'^ +\* +1,000 +1,001 +\+1 +\+0\.1 +leaf' 'not judged: times' \
 	'^the same: blocks in use at the end, bytes in use at the end'
@@ -118,8 +114,7 @@ expect_error 1 'no/folder/page.html'
 cp -r plain/data killed
 rm killed/summary.json killed/wall.pb.gz
 "$PERFREC" report --repair killed >out 2>err || fail "$(cat err)"
-run "$PERFREC" diff killed again --json
-expect_status 0
+run_ok "$PERFREC" diff killed again --json
 expect_eq 'calls of a killed one are' "$(json out '.metrics[] |
 	select(.key == "calls") | .judged')" not
 run "$PERFREC" diff killed again --limit 0

@@ -5,7 +5,6 @@
 # equal ones have no change; one call, one block and 2 % more work are found.
 
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 run env TOP="$TOP" O="$O" sh "$TOP/tests/stress/diff.sh" 1 tree
 cat out

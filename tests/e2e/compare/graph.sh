@@ -4,7 +4,6 @@
 # circle, counted functions; and the same calls as uftrace has of the same source.
 
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 # With an argument: once more after a line on stdin.
 cat >graph.c <<'SOURCE'
@@ -36,8 +35,7 @@ int main(int argc, char **argv)
 }
 SOURCE
 gcc -O1 -g -finstrument-functions -o graph graph.c || fail 'cannot compile'
-run "$PERFREC" record -q -o data ./graph
-expect_status 0
+run_ok "$PERFREC" record -q -o data ./graph
 
 # edges FUNCTION LIST: "calls function" of its callers or callees.
 edges()
@@ -67,8 +65,7 @@ for function in leaf down even main; do
 		"$(json data/summary.json ".functions[] | select(.name == \"$function\").calls")"
 done
 
-run "$PERFREC" graph down data
-expect_status 0
+run_ok "$PERFREC" graph down data
 expect_match out '^down  \[graph\]  .*/graph.c:[67]$' '^  10 calls, self ' \
 	'^ +9 +down .*\(recursion\)' '^ +calls +total +% +callers'
 run "$PERFREC" graph leaf data --limit 1
@@ -111,8 +108,7 @@ mkfifo input
 recorder=$!
 exec 9>input
 wait_for 60 test -s rounds
-run "$PERFREC" ctl -o partly functions --count leaf
-expect_status 0
+run_ok "$PERFREC" ctl -o partly functions --count leaf
 echo >&9
 exec 9>&-
 wait $recorder || fail "exit status $?: $(cat err.partly)"

@@ -5,7 +5,6 @@
 # with twice as many calls is found. perfrec aggregate shows the runs.
 
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build threads -pthread <<'SOURCE'
 #include <pthread.h>
@@ -36,8 +35,7 @@ for i in 1 2 3; do
 	for side in a b c; do
 		count=10000
 		[ $side = c ] && count=20000
-		run "$PERFREC" record -q -o $side$i ./threads $count
-		expect_status 0
+		run_ok "$PERFREC" record -q -o $side$i ./threads $count
 	done
 done
 
@@ -46,8 +44,7 @@ changed()
 	jq -r '.functions[] | .name as $name | .values | to_entries[] |
 		select(.value.changed) | .key + " " + $name' out | sort | paste -s -d ,
 }
-run "$PERFREC" diff a1 a2 a3 -- b1 b2 b3 --json
-expect_status 0
+run_ok "$PERFREC" diff a1 a2 a3 -- b1 b2 b3 --json
 expect_eq 'changes of equal runs' "$(changed)" ''
 expect_eq 'judged' "$(jq -r '[.metrics[].judged] | unique | join(" ")' out)" spread
 run "$PERFREC" diff --json a1 a2 a3 -- c1 c2 c3
@@ -58,8 +55,7 @@ expect_no_match list 'calls one'
 run "$PERFREC" diff a1 a2 a3 -- c1 c2 c3
 expect_match out 'changes? from about' '^ +\* +20,000 +40,000 .* two '
 
-run "$PERFREC" aggregate a1 a2 a3 c1 --value calls
-expect_status 0
+run_ok "$PERFREC" aggregate a1 a2 a3 c1 --value calls
 expect_match out '^a1 and 3 more recordings: calls$' \
 	'^ +40,000 +40,000 +40,000 +0 +0 +0\.0 +one ' \
 	'^ +20,000 +20,000 +40,000 +10,000 +0 +50\.0 +two '

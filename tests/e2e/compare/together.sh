@@ -4,13 +4,11 @@
 # function are added, errors of samples are the root of the sum of squares, and
 # --by recording shows which one has how much.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build_calls
 for rank in 0 1 2 3; do
 	export PMIX_RANK=$rank
-	run "$PERFREC" record -q -o run.$rank ./calls $((100 + 100 * rank))
-	expect_status 0
+	run_ok "$PERFREC" record -q -o run.$rank ./calls $((100 + 100 * rank))
 done
 unset PMIX_RANK
 
@@ -25,15 +23,13 @@ sums()
 		select(map(.calls + .self_ns) | add > 0) | $filter" | sort
 }
 
-run "$PERFREC" report run.0 run.1 run.2 run.3
-expect_status 0
+run_ok "$PERFREC" report run.0 run.1 run.2 run.3
 expect_match out '^perfrec: run.0 and 3 more recordings$' \
 	'^  recorded   1,008 spans of 4 threads in 4 processes$' \
 	'calls +self time +% .* total +function$' '^ +1,000 .* leaf' '^ +4 .* work'
 expect_no_match out 'median|p99'
 
-run "$PERFREC" report --json run.0 run.1 run.2 run.3
-expect_status 0
+run_ok "$PERFREC" report --json run.0 run.1 run.2 run.3
 jq -c '.functions[] | [.name, (.values | (.calls, .wall, .["wall.total"], .on_cpu,
 	.blocked) | .sum // 0)]' out | sort >got
 sums '[.[0].name, (map(.calls) | add), (map(.self_ns) | add), (map(.total_ns) | add),
@@ -49,8 +45,7 @@ expect_eq 'a sum of peaks' "$(jq -c '[.functions[].values.peak_space // empty | 
 expect_eq order "$("$PERFREC" report --json --sort name run.1 run.0 |
 	jq -c '[.functions[].name] | . == sort')" true
 
-run "$PERFREC" report --by recording --sort calls run.0 run.1 run.2 run.3
-expect_status 0
+run_ok "$PERFREC" report --by recording --sort calls run.0 run.1 run.2 run.3
 expect_match out '^ +402 .* rank 3$' '^  calls, by recording$' \
 	'^ +100 +250 +400 +1\.60 +rank 3 +leaf' '^ +1 +1 +1 +1\.00 +rank 0 +work'
 # Without a rank of its own, a recording has the name of its folder.
@@ -78,8 +73,7 @@ int main(void)
 }
 SOURCE
 for run in a b; do
-	run "$PERFREC" record -q --cpu 499 --overhead 5 -o $run ./spin
-	expect_status 0
+	run_ok "$PERFREC" record -q --cpu 499 --overhead 5 -o $run ./spin
 done
 if [ "$(jq -r .totals.time_from a/summary.json b/summary.json | sort -u)" = samples ]; then
 	run "$PERFREC" report a b
@@ -101,8 +95,7 @@ run "$PERFREC" record -q -o nothing true
 cp -r run.0 older
 jq '.perfrec.version = "0.0.1" | .processes[] |= del(.rank) |
 	.functions[] |= del(.on_cpu_self_ns)' run.0/summary.json >older/summary.json
-run "$PERFREC" report run.1 nothing older
-expect_status 0
+run_ok "$PERFREC" report run.1 nothing older
 expect_match out 'different versions of perfrec' 'different programs' '^ +300 .* leaf'
 cp -r run.0 killed
 rm killed/summary.json
@@ -119,8 +112,7 @@ for again in run.0 run.0/ "$PWD/run.0"; do
 		expect_error 1 "'run.0' and '$again' are the same recording: leave out one"
 	done
 done
-run "$PERFREC" diff run.0 run.0
-expect_status 0
+run_ok "$PERFREC" diff run.0 run.0
 
 # Options for one recording only.
 for words in '--view cpu' --raw --recorded --markdown --repair '--html x' \

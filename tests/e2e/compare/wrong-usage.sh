@@ -4,7 +4,6 @@
 # another program or of another version are said. A stack may have no frames.
 
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build_calls
 run "$PERFREC" record -q -o a ./calls 10
@@ -22,8 +21,7 @@ expect_error 2 'have no nothing; they have calls, wall, wall.total'
 for bound in 1 +1% 0; do
 	run "$PERFREC" diff a b --fail-if "calls(no_such) > $bound"
 	expect_error 2 "no function matches 'no_such' .--allow-absent"
-	run "$PERFREC" diff a b --allow-absent --fail-if "calls(no_such) > $bound"
-	expect_status 0
+	run_ok "$PERFREC" diff a b --allow-absent --fail-if "calls(no_such) > $bound"
 	expect_match err "warning.*no function matches 'no_such'$"
 done
 run "$PERFREC" diff a b --fail-if 'calls(maim*) > +1%'
@@ -58,8 +56,7 @@ expect_error 1 'short/wall.pb.gz'
 
 cp -r a old
 jq '.perfrec.version = "0.0.1" | .command[0] = "/other/one"' a/summary.json >old/summary.json
-run "$PERFREC" diff a old
-expect_status 0
+run_ok "$PERFREC" diff a old
 expect_match out 'different programs, compared by name all the same' \
 	'different versions of perfrec: 0.1.0 of a, 0.0.1 of old'
 jq '.totals.dropped_spans = 7' a/summary.json >old/summary.json
@@ -74,20 +71,17 @@ import gzip
 data = gzip.open("a/wall.pb.gz").read() + bytes([0x12, 5, 0x12, 3, 7, 9, 9])
 gzip.open("bare/wall.pb.gz", "wb").write(data)
 PYTHON
-run "$PERFREC" diff --stacks a bare
-expect_status 0
+run_ok "$PERFREC" diff --stacks a bare
 expect_match out '^ +\* +0 +7 .* \[no stack\]'
 run "$PERFREC" diff --stacks --json a bare
 expect_eq 'the stack without frames' "$(jq -c '.stacks[] |
 	select(.stack[0].name == "[no stack]") | [.sides, .values.calls.b[1]]' out)" '["b",7]'
-run "$PERFREC" graph leaf bare
-expect_status 0
+run_ok "$PERFREC" graph leaf bare
 
 # perfrec aggregate also reports it.
 cp -r b other
 jq '.command[0] = "./others"' b/summary.json >other/summary.json
-run "$PERFREC" aggregate a other
-expect_status 0
+run_ok "$PERFREC" aggregate a other
 expect_match out "different programs, .*: 'calls' of a, 'others' of other"
 run "$PERFREC" aggregate --json a other
 expect_match out '"different programs, '

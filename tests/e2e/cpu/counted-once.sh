@@ -9,7 +9,6 @@
 # The test compares the profile with getrusage() of the same run, which the
 # summary has. CPU_STRICT=1 (make check-real) demands 2 %.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 prog=$O/tests/progs/cpu_share
 if [ "${CPU_STRICT:-}" ]; then
@@ -40,8 +39,7 @@ record()
 {
 	name=$1
 	shift
-	run "$PERFREC" record -q --alloc=off --cpu=997,perf -o "$name.data" "$@"
-	expect_status 0
+	run_ok "$PERFREC" record -q --alloc=off --cpu=997,perf -o "$name.data" "$@"
 	check_sum "$name"
 }
 
@@ -92,9 +90,8 @@ one_cpu both "$prog" both 4 $crowd
 record exit "$prog" exit 20 $crowd
 record kill "$prog" kill 20 $crowd
 # Too short for a sample, one by one, but not in sum.
-run "$PERFREC" record -q --alloc=off --cpu=10,perf -o short.data \
+run_ok "$PERFREC" record -q --alloc=off --cpu=10,perf -o short.data \
 	"$prog" threads 100 1
-expect_status 0
 check_sum short
 
 # A parent is sampled, however often it forks children that might take the rest of
@@ -167,9 +164,8 @@ EOF
 static=$O/tests/progs/cpu_share_static
 [ -x "$static" ] || static=$prog # there is no static C library
 cp "$static" still
-run "$PERFREC" record -q --alloc=off --cpu=10,perf -o pipes.data \
+run_ok "$PERFREC" record -q --alloc=off --cpu=10,perf -o pipes.data \
 	sh pipes.sh ./still
-expect_status 0
 expect_eq 'lines of output' "$(grep -c '^1$' out)" 60
 check_sum pipes
 missed=$(missed_of pipes)
@@ -206,9 +202,8 @@ EOF
 cp "$(command -v cat)" still
 cp still "$(printf 'o\033[31m\n%%s')"
 echo './o*' >>names.sh
-run "$PERFREC" record -q --alloc=off --cpu=10,perf -o names.data \
+run_ok "$PERFREC" record -q --alloc=off --cpu=10,perf -o names.data \
 	sh names.sh </dev/null
-expect_status 0
 check_sum names
 rows=$(jq '.unsampled_processes | length' names.data/summary.json)
 missed=$(missed_of names)

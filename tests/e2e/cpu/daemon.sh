@@ -6,7 +6,6 @@
 # leaves out programs that cannot load the library.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 prog cpu/children
 start_daemon --cpu=10,perf

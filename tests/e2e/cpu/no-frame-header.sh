@@ -38,14 +38,12 @@ SOURCE
 # stacks NAME: those of lib_leaf() of ./NAME, by ./lib_NAME.so.
 stacks()
 {
-	run "$PERFREC" record -q --alloc=off --cpu 997 -o "data.$1" -- "./$1"
-	expect_status 0
+	run_ok "$PERFREC" record -q --alloc=off --cpu 997 -o "data.$1" -- "./$1"
 	if json "data.$1/summary.json" '.notes[]' | grep -q '^no CPU samples'
 	then
 		skip 'perf_event is denied here'
 	fi
-	run "$PERFREC" export --to folded --value cpu "data.$1"
-	expect_status 0
+	run_ok "$PERFREC" export --to folded --value cpu "data.$1"
 	grep 'lib_leaf' out >stacks || fail "$1: lib_leaf() was not sampled"
 }
 

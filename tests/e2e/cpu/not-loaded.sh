@@ -6,7 +6,6 @@
 # names them, and the hint says LD_PRELOAD.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"
-need jq
 perf_permitted || skip 'perf events are not permitted'
 
 build_calls
@@ -30,8 +29,7 @@ named()
 {
 	count=$1 names=$2
 	shift 2
-	run "$PERFREC" record --alloc=off -o data "$@"
-	expect_status 0
+	run_ok "$PERFREC" record --alloc=off -o data "$@"
 	expect_eq "$*: programs" \
 		"$(json data/summary.json .totals.unloaded_programs)" "$count"
 	[ "$count" -eq 0 ] || expect_eq "$*: note" "$(note)" \

@@ -5,7 +5,6 @@
 # sum, share or total of the program's functions contains it. Tables had rows
 # such as `heap_live_remove [libperfrec_preload.so]`.
 . "$TOP/tests/e2e/lib.sh"
-need jq python3
 
 build program -O1 <<'SOURCE'
 #include <stdlib.h>
@@ -30,12 +29,10 @@ int main(void)
 }
 SOURCE
 
-run "$PERFREC" record -q --overhead off --cpu 999 --alloc exact -o data ./program
-expect_status 0
+run_ok "$PERFREC" record -q --overhead off --cpu 999 --alloc exact -o data ./program
 [ -s data/cpu.pb.gz ] || skip 'no CPU samples here'
 
-run "$PERFREC" report --view cpu --limit 0 data
-expect_status 0
+run_ok "$PERFREC" report --view cpu --limit 0 data
 expect_no_match out 'libperfrec'
 expect_eq 'the last row' "$(awk 'NF { row = $0 } END { print row }' out |
 	grep -c '\[perfrec\]$')" 1
@@ -45,8 +42,7 @@ expect_eq 'its share' "$(awk 'NF { row = $0 } END { print row }' out |
 run "$PERFREC" report --view cpu --limit 1 data
 expect_match out ' \[perfrec\]$'
 for stacks in '' --stacks; do
-	run "$PERFREC" report --view cpu $stacks --limit 0 --json data
-	expect_status 0
+	run_ok "$PERFREC" report --view cpu $stacks --limit 0 --json data
 	expect_eq "$stacks: one row, the last, in no sum" "$(jq -c '
 		(.stacks // .functions) as $rows |
 		def own: (.name // .stack[0].name) == "[perfrec]";

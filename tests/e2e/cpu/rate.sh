@@ -4,7 +4,6 @@
 # often as the budget has room for; not at all where the budget is less than ten
 # samples cost; by the other engine where the kernel takes no samples.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 setting()
 {
@@ -22,8 +21,7 @@ expect_note()
 build_calls
 record()
 {
-	run "$@" record -q --alloc=off -o data $options ./calls 1000
-	expect_status 0
+	run_ok "$@" record -q --alloc=off -o data $options ./calls 1000
 }
 
 options='--overhead 5%' record "$O/tests/progs/cpu_deny" "$PERFREC"

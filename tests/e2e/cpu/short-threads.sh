@@ -9,7 +9,6 @@
 # CPU time says, and each function has half.
 
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 cat >work.h <<'SOURCE'
 #include <stdint.h>
@@ -86,8 +85,7 @@ function_has()
 # check_cpu NAME [--cpu=...]: checks the samples and CPU time of ./tasks.
 check_cpu()
 {
-	run "$PERFREC" record -q --alloc=off ${2:-} -o $1.data ./tasks
-	expect_status 0
+	run_ok "$PERFREC" record -q --alloc=off ${2:-} -o $1.data ./tasks
 	ms=$(cat out)
 	if jq -e '.notes | any(test("^no CPU samples"))' $1.data/summary.json \
 		>/dev/null; then
@@ -158,9 +156,8 @@ ${CC:-gcc} -O2 -g -o forks forks.c || fail 'cannot compile forks.c'
 check_forks()
 {
 	rm -rf forks.data
-	run nice -n -15 "$PERFREC" record -q --alloc=off --cpu=99 -o forks.data \
+	run_ok nice -n -15 "$PERFREC" record -q --alloc=off --cpu=99 -o forks.data \
 		./forks
-	expect_status 0
 	ms=$(cat out)
 	"$PERFREC" report --view cpu --json forks.data >view.json ||
 		fail "no view"

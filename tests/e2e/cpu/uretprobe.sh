@@ -51,8 +51,7 @@ SOURCE
 		>>"$tracing/uprobe_events" || skip 'the kernel refuses uprobes'
 	echo 1 >"$tracing/events/$group/$name/enable" ||
 		skip 'the kernel refuses uprobes'
-	run "$PERFREC" record -q --alloc=off --cpu=499 -o data "./$name"
-	expect_status 0
+	run_ok "$PERFREC" record -q --alloc=off --cpu=499 -o data "./$name"
 	"$PERFREC" export --to folded --value cpu data >"$name.stacks" || fail 'export'
 }
 probed plain -fomit-frame-pointer

@@ -4,7 +4,6 @@
 # the daemon, which is not their parent, cannot know.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 build_calls
 start_daemon
@@ -39,8 +38,7 @@ expect_eq attached "$(json "$summary" .settings.attached)" true
 expect_eq 'wall time against the end of its process' "$(json "$summary" \
 	'(.processes[0].end_ns - .processes[0].start_ns) as $lived |
 		.wall_ns >= $lived')" true
-run "$PERFREC" report data/calls-*
-expect_status 0
+run_ok "$PERFREC" report data/calls-*
 expect_match out 'calls 1000 7  \(attached: exit status unknown\)' \
 	' 1,002 spans of 1 thread'
 expect_no_match out 'user|system'

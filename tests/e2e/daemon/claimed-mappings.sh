@@ -5,7 +5,6 @@
 # time of a drain worker. Others are recorded, and it gets a tenth.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 [ "$(cat /proc/sys/vm/max_map_count)" -ge 65000 ] || skip 'few mappings'
 
 # In clock ticks.

@@ -4,7 +4,6 @@
 # away at any moment: the collector serves others as if they were not there.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 # ./client TEXT HOW: sends TEXT, with \n for newlines; HOW: go away at once,
 # read the answer, or stay silent until killed. Says "up" when TEXT is sent.

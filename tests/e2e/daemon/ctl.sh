@@ -4,7 +4,6 @@
 # record; and its error messages.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 # ./steps DIR: in three steps, it calls before() 1000 times, during() 5000 and
 # after() 200 times, each within step(); makes DIR/did.N after each, and waits
@@ -102,8 +101,7 @@ expect_error 2 "'two': one target at a time"
 
 # The output of list.
 start_daemon
-run ctl list
-expect_status 0
+run_ok ctl list
 expect_eq 'lines of an empty list' "$(wc -l <out)" 1
 start a
 a=$program
@@ -124,19 +122,16 @@ run ctl pause 999999999
 expect_error 1 "no program '999999999' is being recorded"
 
 # Paused: spans that start now are not recorded, but counted exactly.
-run ctl pause "$a"
-expect_status 0
+run_ok ctl pause "$a"
 expect_match out "^paused $a steps"
 expect_eq 'state' "$(field "$a" state)" paused
 expect_eq 'state of the other' "$(field "$b" state)" recording
 go_on a 1
-run ctl resume "steps-$a"
-expect_status 0
+run_ok ctl resume "steps-$a"
 go_on a 2
 
 # Flushed: the trace has all of it, while the program runs.
-run ctl flush "$a"
-expect_status 0
+run_ok ctl flush "$a"
 expect_match out "^$PWD/data/steps-$a/trace.pftrace\$" \
 	"^$PWD/data/steps-$a/wall\.[0-9T.]*\.pb\.gz\$"
 while read -r file; do
@@ -148,8 +143,7 @@ expect_eq 'flushed' "$(sort -n counts | tr '\t\n' '  ')" \
 	'1 main 2 step 200 after 1000 before '
 
 # Stopped: the files are whole when ctl returns; the program runs on.
-run ctl stop "$b"
-expect_status 0
+run_ok ctl stop "$b"
 [ -s "data/steps-$b/summary.json" ] || fail 'stop: no summary'
 expect_eq 'calls when stopped' "$(calls "data/steps-$b" before)" 1000
 run ctl stop "$b"
@@ -175,14 +169,12 @@ expect_eq 'paused spans' \
 	fail 'paused: a rule is broken'
 
 # Without a target, pause also holds for later programs.
-run ctl pause
-expect_status 0
+run_ok ctl pause
 start a
 a=$program
 wait_for 60 is "$a" state paused
 go_on a 1
-run ctl resume
-expect_status 0
+run_ok ctl resume
 go_on a 2
 go_on a 3
 wait "$a"
@@ -215,8 +207,7 @@ wait "$named"
 # The end of the collector: its recordings are whole when ctl returns.
 start a
 a=$program
-run ctl stop
-expect_status 0
+run_ok ctl stop
 expect_match out "^ended perfrec-collect \(pid $collector\)"
 [ -s "data/steps-$a/summary.json" ] || fail 'stop: no summary'
 expect_none perfrec.sock perfrec.sock.ctl data/control
@@ -237,17 +228,13 @@ perfrec=$!
 wait_for 60 test -e a/did.0
 run ctl list
 expect_error 1 'no perfrec-collect serves'
-run ctl -o data pause
-expect_status 0
+run_ok ctl -o data pause
 go_on a 1
-run ctl -o data resume
-expect_status 0
-run ctl -o data flush
-expect_status 0
+run_ok ctl -o data resume
+run_ok ctl -o data flush
 expect_match out "^$PWD/data/trace.pftrace\$"
 go_on a 2
-run ctl -o data stop
-expect_status 0
+run_ok ctl -o data stop
 go_on a 3
 wait $perfrec
 expect_eq 'status of perfrec record' $? 7

@@ -8,7 +8,6 @@
 # perfrec ctl. The flush waited for ever, and so did the files of the others.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 build_calls
 cp calls hung

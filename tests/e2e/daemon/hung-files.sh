@@ -8,7 +8,6 @@
 # long.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 mkdir source hung
 "$O/tests/tools/hang_fs" source hung >fs.out 2>fs.err &

@@ -4,7 +4,6 @@
 # them no more for --max-total.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 build_calls
 ./calls 1000 >expected

@@ -3,7 +3,6 @@
 # The refusals of a daemon and their messages; the programs do their work.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 build_calls
 ./calls 1000 >expected

@@ -6,7 +6,6 @@
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 . "$TOP/tests/e2e/lib/waits.sh"
-need jq
 perf_permitted || { echo 'perf_event_open is refused'; exit 77; }
 
 cat >early.c <<'SOURCE'

@@ -4,7 +4,7 @@
 # they behave, hold nobody. The text is what Prometheus reads.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need perl jq
+need perl
 perl -MSocket -e 1 2>/dev/null || skip 'perl has no sockets'
 
 # valid FILE: and VALUE of a metric.

@@ -6,7 +6,7 @@
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 [ "$(id -u)" -eq 0 ] || skip 'needs root'
-need setpriv jq
+need setpriv
 
 nobody='setpriv --reuid 65534 --regid 65534 --clear-groups'
 chmod 755 .

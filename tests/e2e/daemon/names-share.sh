@@ -6,7 +6,6 @@
 # programs had no names. Now each recording frees its own names when it ends.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 cp "$O/tests/progs/names/tells_names" liar
 cp liar victim

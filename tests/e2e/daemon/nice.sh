@@ -5,7 +5,7 @@
 # Rings of a program that is as nice as that are emptied by workers that are.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq nice
+need nice
 
 # nice_values THREAD: of all threads of the collector with this name.
 nice_values()
@@ -47,8 +47,7 @@ plain=$victim
 for pair in 4:$((own + 4)) 19:10; do
 	calls_for nice nice -n "${pair%:*}" ./nice
 	wait_for 60 both_are perfrec-writer "${pair#*:}"
-	run "$PERFREC" ctl flush
-	expect_status 0
+	run_ok "$PERFREC" ctl flush
 	for thread in perfrec-jobs perfrec-writer; do
 		wait_for 60 both_are $thread "${pair#*:}"
 	done

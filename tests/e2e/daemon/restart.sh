@@ -4,7 +4,6 @@
 # they go on unrecorded, and new ones connect to the new one.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 # ./waits DIR: calls leaf() once a millisecond until DIR/go appears.
 build waits <<'SOURCE'

@@ -6,23 +6,19 @@
 # with hooks: a shell that has the library preloaded has no recording.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 export XDG_CACHE_HOME="$PWD/cache"
 prog overhead/hot
 
 "$O/perfrec-collect" -o data 2>collect.log &
 collector=$!
 wait_for 60 grep -q 'listening on' collect.log
-run env LD_PRELOAD="$SHIM" ./hot 1500
-expect_status 0
-run env LD_PRELOAD="$SHIM" sh -c :
-expect_status 0
+run_ok env LD_PRELOAD="$SHIM" ./hot 1500
+run_ok env LD_PRELOAD="$SHIM" sh -c :
 stop_daemon
 
 for one in data/*/summary.json; do :; done
 expect_eq 'the recordings' "$(ls data | grep -v '^control$' | wc -l)" 1
-run "$PERFREC" report "${one%/*}"
-expect_status 0
+run_ok "$PERFREC" report "${one%/*}"
 if jq -e '.notes | any(test("^(no CPU samples|.*not permit)"))' "$one" >/dev/null; then
 	skip "perf_event is denied here"
 fi

@@ -6,7 +6,7 @@
 # same as systemd.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq systemd-analyze
+need systemd-analyze
 [ "$(uname -m)" = x86_64 ] || skip 'the numbers of system calls are of x86_64'
 
 # The system calls that SystemCallFilter= leaves, as numbers: groups hold names

@@ -6,7 +6,6 @@
 # for a block of that trace, and with it every program in block mode.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 build_calls
 cp calls hung

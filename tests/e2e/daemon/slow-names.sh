@@ -6,7 +6,6 @@
 # without the slow one, before or at the same time: ten times as long is too long.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 build_calls
 cp calls slow

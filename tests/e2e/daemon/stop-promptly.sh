@@ -5,7 +5,6 @@
 # of the files would take 5 s.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 FILES=20
 

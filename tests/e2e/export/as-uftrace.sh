@@ -6,7 +6,7 @@
 # exception. (uftrace records a build with -pg, perfrec one with
 # -finstrument-functions.)
 . "$TOP/tests/e2e/lib.sh"
-need uftrace g++ jq
+need uftrace g++
 
 cat >recursion.c <<'SOURCE'
 #define CALL __attribute__((noinline, noclone))

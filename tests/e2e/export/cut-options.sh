@@ -3,7 +3,6 @@
 # perfrec cut: its output, its files, and its errors. trace/cut.sh tests the
 # content of a cut.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 check=$O/tests/tools/trace_check
 build calls <<'SOURCE'
@@ -54,8 +53,7 @@ begins()
 }
 
 # All of it.
-run "$PERFREC" cut --from 0s --to 1h -o all.pftrace data
-expect_status 0
+run_ok "$PERFREC" cut --from 0s --to 1h -o all.pftrace data
 expect_match out '^all\.pftrace: data from 0s to [0-9.]+m?s$' \
 	'^  16 slices of 1 thread, [0-9.]+ (B|KiB)$' \
 	'^  open it in https://ui\.perfetto\.dev$'
@@ -84,17 +82,14 @@ done
 # Around calls. Any of the three calls of slow() may be the longest.
 longest=$("$PERFREC" export --to csv --calls data |
 	awk -F, '/"slow"/ && $5 > most { most = $5 } END { print most }')
-run "$PERFREC" cut --slowest slow --margin 0s -o slow.pftrace data
-expect_status 0
+run_ok "$PERFREC" cut --slowest slow --margin 0s -o slow.pftrace data
 expect_match out "^slow\.pftrace: 1 call of 'slow', the slowest of 3, in 1 range of data from "
 expect_eq 'the slowest' "$(begins slow.pftrace)" '1 inner,1 main,1 slow,2 leaf,'
-run "$PERFREC" cut --around "slow >= ${longest}ns" --margin 0s \
+run_ok "$PERFREC" cut --around "slow >= ${longest}ns" --margin 0s \
 	-o around.pftrace data
-expect_status 0
 cmp slow.pftrace around.pftrace || fail 'it is not around the same call'
 # Three ranges; main() is begun again in each.
-run "$PERFREC" cut --slowest 'sl*w:7' --margin 0ns -o three.pftrace data
-expect_status 0
+run_ok "$PERFREC" cut --slowest 'sl*w:7' --margin 0ns -o three.pftrace data
 expect_match out "^three\.pftrace: 3 calls of 'sl\*w', in [23] ranges of data from "
 "$check" --text three.pftrace >text
 expect_match text '[+] main perfrec\.began_ns=[0-9]+' '[-] perfrec\.goes_on=true'
@@ -158,8 +153,7 @@ echo before >kept
 run "$PERFREC" cut --from 1h -o kept data
 expect_status 1
 expect_eq 'a file that was not written anew' "$(cat kept)" before
-run "$PERFREC" cut --from 0s --to 1h -o kept data
-expect_status 0
+run_ok "$PERFREC" cut --from 0s --to 1h -o kept data
 cmp kept all.pftrace || fail 'it was not written anew'
 run "$PERFREC" cut --from 0s -o no/such/file data
 expect_says 1 "cannot write 'no/such/file'"

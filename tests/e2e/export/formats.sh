@@ -6,7 +6,7 @@
 # totals of perfrec report --json, and names that could harm a viewer. perfrec
 # dump also agrees.
 . "$TOP/tests/e2e/lib.sh"
-need jq python3 sqlite3 callgrind_annotate
+need python3 sqlite3 callgrind_annotate
 
 flamegraph=$(command -v flamegraph.pl ||
 	ls /usr/share/perl5/Devel/NYTProf/flamegraph.pl 2>/dev/null) ||
@@ -21,8 +21,7 @@ export_to()
 {
 	format=$1
 	shift
-	run "$PERFREC" export --to "$format" -o "$format" "$@" data
-	expect_status 0
+	run_ok "$PERFREC" export --to "$format" -o "$format" "$@" data
 	[ ! -s out ] && [ ! -s err ] || fail "--to $format says something"
 }
 read_back()
@@ -47,8 +46,7 @@ same_calls chrome chrome
 expect_match chrome '"args":\{"text":"</script>\\n\\"\?","number":-7,"real":2.5\}'
 export_to speedscope
 same_calls speedscope speedscope
-run "$PERFREC" dump data
-expect_status 0
+run_ok "$PERFREC" dump data
 cp out dump
 same_calls dump dump
 

@@ -6,7 +6,7 @@
 # wall clocks say. Ranks of a parallel job have names. Ids of flows and correlations
 # are those of the program, in each trace.
 . "$TOP/tests/e2e/lib.sh"
-need jq python3
+need python3
 
 check="python3 $TOP/tests/tools/merge_check.py"
 as_host="python3 $TOP/tests/tools/as_host.py"
@@ -39,8 +39,7 @@ SLURM_PROCID=3 "$@"
 SCRIPT
 
 # All ranks in one recording.
-run "$PERFREC" record -q -o job -- sh mpirun ./rank 10
-expect_status 0
+run_ok "$PERFREC" record -q -o job -- sh mpirun ./rank 10
 expect_eq ranks "$(json job/summary.json '[.processes[].rank | select(. >= 0)] | tostring')" \
 	'[0,1,2,3]'
 "$PERFREC" report job >report
@@ -55,8 +54,7 @@ for rank in 0 1 2 3; do
 	PMIX_RANK=$rank "$PERFREC" record -q -o run.$rank ./rank 10 || exit 1
 done
 SCRIPT
-run sh each
-expect_status 0
+run_ok sh each
 expect_eq rank "$(json run.2/summary.json .processes[0].rank)" 2
 "$PERFREC" report run.2 >report
 expect_match report '^  recorded .* in 1 process \(rank 2\)$'
@@ -64,16 +62,14 @@ run "$PERFREC" record -q -o none ./rank 1
 expect_eq 'no rank' "$(json none/summary.json .processes[0].rank)" -1
 for rank in 0 1 2 3; do
 	cp run.$rank/trace.pftrace raw.$rank.pftrace
-	run "$PERFREC" merge raw.$rank.pftrace -o raw.$rank.tar
-	expect_status 0
+	run_ok "$PERFREC" merge raw.$rank.pftrace -o raw.$rank.tar
 	$check raw.$rank.tar >raw.$rank || fail "raw.$rank.tar"
 	expect_eq "begins of rank $rank" "$(wc -l <raw.$rank)" 12
 done
 $as_host run.2/trace.pftrace $other 3000000000 >host.2 &&
 	$as_host run.3/trace.pftrace $other 3001000000 >>host.2 &&
 	$as_host run.0/trace.pftrace >host.0 || fail as_host
-run "$PERFREC" merge run.0 run.1 run.2 run.3 -o all.tar
-expect_status 0
+run_ok "$PERFREC" merge run.0 run.1 run.2 run.3 -o all.tar
 expect_match out '^all.tar: 4 recordings, ' '^  clocks     of one boot exact, else'
 [ ! -s err ] || fail "$(cat err)"
 $check all.tar >all || fail all.tar
@@ -106,9 +102,8 @@ PMIX_RANK=0 "$PERFREC" record -q --compress -o '.a b/ü/run.1' ./rank 10 &&
 	$as_host old.pftrace - 5000000000 >/dev/null || fail 'cannot make traces'
 size=$(stat -c %s .hidden/trace.pftrace)
 truncate -s $((size - 3)) .hidden/trace.pftrace
-run "$PERFREC" merge -o ways.tar run.1 '.a b/ü/run.1/' c/run.1.pftrace .hidden \
+run_ok "$PERFREC" merge -o ways.tar run.1 '.a b/ü/run.1/' c/run.1.pftrace .hidden \
 	old.pftrace
-expect_status 0
 expect_match err "'.hidden' has no summary.json"
 expect_eq 'members' "$(tar tf ways.tar | tr '\n' ' ')" \
 	'perfetto_manifest.json run.1.pftrace run.1-2.pftrace run.1-3.pftrace hidden.pftrace old.pftrace '

@@ -3,7 +3,6 @@
 #
 # perfrec export, replay and dump: options, files and mistakes.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build calls <<'SOURCE'
 __attribute__((noinline)) int leaf(int n) { __asm__ volatile(""); return n; }
@@ -24,8 +23,7 @@ expect_says()
 # text OPTION...: the calls of replay without columns.
 text()
 {
-	run "$PERFREC" replay "$@" data
-	expect_status 0
+	run_ok "$PERFREC" replay "$@" data
 	# The names stand below the word "calls" of the head, which is its end.
 	awk 'NR == 1 { calls = length($0) - 4; next }
 		!/\/\* thread/ { print substr($0, calls) }' out
@@ -108,8 +106,7 @@ for format in flamechart firefox 'csv --calls'; do
 done
 run "$PERFREC" export --to speedscope burnt
 expect_says 1 "'burnt' has nothing of calls to export: give --value cpu"
-run "$PERFREC" export --to folded --value cpu burnt
-expect_status 0
+run_ok "$PERFREC" export --to folded --value cpu burnt
 [ -s out ] || fail 'what was said has nothing'
 "$PERFREC" record -q --alloc off --cpu off -o bare ./burn
 run "$PERFREC" export --to folded bare
@@ -123,8 +120,7 @@ expect_status 1
 expect_eq 'a file that was not written anew' "$(cat kept)" before
 run "$PERFREC" export --to chrome -o no/such/file data
 expect_says 1 "cannot write 'no/such/file'"
-run "$PERFREC" export --to chrome -o /dev/null data
-expect_status 0
+run_ok "$PERFREC" export --to chrome -o /dev/null data
 [ -c /dev/null ] || fail '/dev/null is a file'
 "$PERFREC" export --to chrome data >plain
 "$PERFREC" export --to chrome -o kept data
@@ -150,8 +146,7 @@ run "$PERFREC" replay no-trace
 expect_says 1 "'no-trace' has no trace.pftrace"
 cp -r data going-on
 rm going-on/summary.json
-run "$PERFREC" replay going-on
-expect_status 0
+run_ok "$PERFREC" replay going-on
 expect_match err "warning: 'going-on' is no finished recording"
 expect_match out 'main\(\) \{'
 cp -r data cut
@@ -168,8 +163,7 @@ expect_says 1 "'damaged/trace.pftrace' is damaged"
 : >damaged/trace.pftrace
 run "$PERFREC" replay damaged
 expect_says 1 "'damaged/trace.pftrace' is no trace, or is empty"
-run "$PERFREC" export --to folded damaged
-expect_status 0
+run_ok "$PERFREC" export --to folded damaged
 
 # The recording itself is never replaced.
 cp -r data own

@@ -5,7 +5,7 @@
 # own, say what perfrec dump, csv and folded stacks say. make check-viewers has
 # DuckDB read them.
 . "$TOP/tests/e2e/lib.sh"
-need python3 jq
+need python3
 
 # rows TABLE [COLUMN...]: of ./tables, as JSON, an array for each, of all columns
 # or these.
@@ -20,8 +20,7 @@ rows()
 export_tables()
 {
 	rm -rf tables
-	run "$PERFREC" export --to parquet -o tables "$@"
-	expect_status 0
+	run_ok "$PERFREC" export --to parquet -o tables "$@"
 	[ ! -s out ] && [ ! -s err ] || fail 'something is said'
 	expect_eq 'files' "$(ls -A tables | tr '\n' ' ')" \
 		'allocations.parquet blocked.parquet calls.parquet functions.parquet recordings.parquet samples.parquet waits.parquet '
@@ -140,8 +139,7 @@ cmp -s wanted got || fail 'samples and perfrec dump differ'
 
 # A second export writes the same files.
 cp tables/calls.parquet before
-run "$PERFREC" export --to parquet -o tables locks.data
-expect_status 0
+run_ok "$PERFREC" export --to parquet -o tables locks.data
 cmp -s before tables/calls.parquet || fail 'not the same again'
 
 # An export that fails leaves no file.

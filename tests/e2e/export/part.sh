@@ -3,11 +3,9 @@
 # Formats that sum calls up, of a part of a recording: their sums are those of
 # perfrec report of the same part.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 prog trace/coroutines
-run timeout 100 "$PERFREC" record --alloc=off --cpu=off -q -o data ./coroutines 1
-expect_status 0
+run_ok timeout 100 "$PERFREC" record --alloc=off --cpu=off -q -o data ./coroutines 1
 # By calls, and not by time: the program may be on no CPU for a quarter of that.
 "$PERFREC" find --json --sort time --limit 100000 leaf data >calls.json
 # at PART: when so much of the calls has been made, of 12
@@ -23,8 +21,7 @@ same()
 {
 	key=$1 value=$2
 	shift 2
-	run "$PERFREC" export --to folded --value "$value" "$@" data
-	expect_status 0
+	run_ok "$PERFREC" export --to folded --value "$value" "$@" data
 	[ "$(wc -l <out)" -gt 3 ] || fail "$*: few stacks"
 	sed 's/^.*;//' out | awk '{ value = $NF; sub(/ [0-9]*$/, ""); sum[$0] += value }
 		END { for (name in sum) print name, sum[name] }' | sort >folded
@@ -42,8 +39,7 @@ same self_ns wall --thread "$tid" --from ${half}ns
 
 for format in flamegraph callgrind 'speedscope --value wall'; do
 	# shellcheck disable=SC2086 # words
-	run "$PERFREC" export --to $format --from ${quarter}ns data
-	expect_status 0
+	run_ok "$PERFREC" export --to $format --from ${quarter}ns data
 	expect_match out leaf
 done
 

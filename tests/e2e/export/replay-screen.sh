@@ -4,7 +4,7 @@
 # fits and has the name; Ctrl-C ends it in the midst of a long recording; a
 # reader that has enough ends it without a word.
 . "$TOP/tests/e2e/lib.sh"
-need tmux jq
+need tmux
 
 build calls <<'SOURCE'
 #include <stdlib.h>

@@ -4,7 +4,6 @@
 # empty words, and cut at 4,096 bytes. A forked child shares that of its parent, even
 # if it overwrites its arguments.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build family <<'SOURCE'
 #include <string.h>
@@ -27,8 +26,7 @@ int main(int argc, char **argv)
 }
 SOURCE
 word=$(printf '%5000s' | tr ' ' w)
-run "$PERFREC" record -o data -- ./family one '' second "$word" last
-expect_status 0
+run_ok "$PERFREC" record -o data -- ./family one '' second "$word" last
 # The last word is cut: the words in front and their NULs take the rest of 4,096 bytes.
 first=$(printf %.$((4096 - 9 - 4 - 1 - 7))s "$word")
 second=$(printf %.$((4096 - 7))s "$word")

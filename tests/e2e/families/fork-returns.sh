@@ -6,12 +6,10 @@
 # that are inlined around a call of themselves, as leveldb's iterators are, with
 # exit hooks that are tail-called: nothing is repaired.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 prog families/fork_returns program
 
-run "$PERFREC" record --alloc=off --cpu=off -q -o data -- ./program
-expect_status 0
+run_ok "$PERFREC" record --alloc=off --cpu=off -q -o data -- ./program
 expect_eq 'spans, orphan ends, repaired slices' \
 	"$(json data/summary.json '.totals |
 	"\(.spans) \(.orphan_ends) \(.repaired_slices)"')" \

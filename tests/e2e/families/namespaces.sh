@@ -5,7 +5,7 @@
 # and files that only they can see give names.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq unshare pgrep ps
+need unshare pgrep ps
 
 unshare -m -p -f --mount-proc mount -t tmpfs none /mnt 2>/dev/null ||
 	skip 'unshare is not permitted'

@@ -61,9 +61,8 @@ expect_no_match collect.log 'warning|error'
 # --- perfrec record: says who went on ----------------------------------------
 # They go on until ./go, which comes after the command and its recording.
 rm -f go done up
-run "$PERFREC" record -q --cpu off -o record \
+run_ok "$PERFREC" record -q --cpu off -o record \
 	sh -c './orphan dS; while [ ! -e up ]; do sleep 0.01; done'
-expect_status 0
 expect_eq 'lines' "$(wc -l <err)" 1
 expect_match err '^perfrec: 1 process went on unrecorded .*: orphan; perfrec record --follow records until'
 expect_eq 'name' "$(json record/summary.json '.went_on[].name')" orphan
@@ -75,8 +74,7 @@ wait_for 60 test -e done
 # --- and follows them --------------------------------------------------------
 rm -f go done
 (sleep 0.5; : >go) &
-run "$PERFREC" record -q --follow -o record ./orphan fdSs
-expect_status 0
+run_ok "$PERFREC" record -q --follow -o record ./orphan fdSs
 [ ! -s err ] || fail "$(cat err)"
 [ -e done ] || fail 'it did not wait'
 expect_eq 'followed' "$(spans record)" 1010

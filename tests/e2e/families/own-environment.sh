@@ -6,7 +6,6 @@
 # started program is recorded, for each form of exec and posix_spawn, from each
 # place that may call them, and runs as without perfrec.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 prog families/starts
 
 # calls DIR FUNCTION: how often it was called.
@@ -17,8 +16,7 @@ calls()
 }
 
 ./starts >plain.out || fail 'starts'
-run "$PERFREC" record -q --cpu=off -o data -- ./starts
-expect_status 0
+run_ok "$PERFREC" record -q --cpu=off -o data -- ./starts
 expect_no_match err 'cannot be preloaded'
 expect_eq 'children that ran' "$(grep -c '^started$' out)" "$(./starts ways)"
 expect_eq 'other lines' "$(grep -vc '^started$' out)" 0
@@ -31,8 +29,7 @@ expect_match out bytes
 cmp plain.out out || fail "largest: $(cat plain.out out)"
 
 # Nothing stays mapped in a parent whose vfork() children exec.
-run "$PERFREC" record -q --cpu=off -o data -- ./starts maps 20
-expect_status 0
+run_ok "$PERFREC" record -q --cpu=off -o data -- ./starts maps 20
 expect_match err '^0$'
 
 # Some forms of env. PERFREC_DISABLE, or the option, leaves the environment
@@ -40,8 +37,7 @@ expect_match err '^0$'
 build_calls
 given()
 {
-	run "$PERFREC" record -q --cpu=off -o data "$@" 5
-	expect_status 0
+	run_ok "$PERFREC" record -q --cpu=off -o data "$@" 5
 	expect_eq "$*: calls" "$(calls data leaf)" 5
 }
 given -- env -i ./calls
@@ -86,23 +82,20 @@ int main(int argc, char **argv)
 	return argc == 1;
 }
 SOURCE
-	run "$PERFREC" record -q --cpu=off -o data -- ./own_$own
-	expect_status 0
+	run_ok "$PERFREC" record -q --cpu=off -o data -- ./own_$own
 done
 expect_eq 'exec by a raw system call' "$(calls data begun)" 1
 
 # AddressSanitizer must not find the library in front of its own.
 if echo 'int main(void) { return 0; }' |
 	gcc -fsanitize=address -x c -o asan - 2>/dev/null; then
-	run "$PERFREC" record -q -o data -- env -i ./asan
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data -- env -i ./asan
 	expect_no_match err ASan
 fi
 
 # A recording of a recording: perfrec's own programs are in neither.
-run "$PERFREC" record -q -o outer -- \
+run_ok "$PERFREC" record -q -o outer -- \
 	env "XDG_RUNTIME_DIR=$PWD" "$PERFREC" record -q -o inner -- ./calls 7
-expect_status 0
 expect_eq 'the inner recording' "$(calls inner leaf)" 7
 json outer/summary.json '.processes[].name' >names
 expect_match names '^perfrec-collect$'

@@ -4,7 +4,7 @@
 # are in /proc cannot be found out in time. Every call of theirs is in the
 # recording all the same.
 . "$TOP/tests/e2e/lib.sh"
-need jq unshare
+need unshare
 
 unshare -p -f true 2>/dev/null || skip 'unshare is not permitted'
 

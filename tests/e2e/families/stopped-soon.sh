@@ -4,7 +4,6 @@
 # many mappings that perfrec pauses after it has found the first one, if that lived
 # for long enough; the second one is recorded all the same.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 build mapped <<'SOURCE'
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,6 @@
 # the next child for a lie, and ended the whole recording.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 build_calls
 # kids N FIFO: N children call leaf(), wait for the end of FIFO, and call it
@@ -103,8 +102,7 @@ try()
 
 # Each process takes two more with CPU samples.
 try --cpu off --sched off --overhead off
-run "$PERFREC" report data/kids-*
-expect_status 0
+run_ok "$PERFREC" report data/kids-*
 expect_match out 'unwatched +[0-9]* children of a program with very many'
 # With the descriptors that changing functions takes.
 try --cpu off --sched off --count child

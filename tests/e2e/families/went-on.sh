@@ -5,7 +5,6 @@
 # has been started and has not come to its hello, and not a process that is in
 # the middle of its end.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 trap ': >go' EXIT
 
 # names WHAT: of the processes that went on, in one line.

@@ -3,7 +3,6 @@
 # Slow calls of a program that forks, executes another, closes all descriptors or
 # may make no system call any more are in snapshots, and it ends as it would have.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build tree <<'SOURCE'
 #include <linux/seccomp.h>

@@ -4,7 +4,6 @@
 # it, and takes nothing from what a quiet one has.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 # ./calls NAME [PAUSE_US]: calls until ./stop is there.
 build calls <<'SOURCE'

@@ -76,8 +76,7 @@ int main(void)
 }
 SOURCE
 flight 'slow_* > 20ms' 'quick > 1000s' 'slow_request > 1000s'
-run preload ./planted
-expect_status 0
+run_ok preload ./planted
 wait_for 60 has_summary planted
 stop_daemon
 expect_eq 'slow requests' "$(fired "call 'slow_request'")" 20

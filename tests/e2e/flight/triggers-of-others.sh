@@ -5,7 +5,6 @@
 # for each trigger that fires.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 fired()
 {
@@ -58,8 +57,7 @@ start_daemon --log debug --flight --alloc=exact --on-full block \
 	--trigger 'counter jobs >= 10' --trigger 'counter own > 2' \
 	--trigger 'annotation late*' --trigger 'counter heap: alloc* > 1' \
 	--trigger 'signal USR1'
-run preload ./tells
-expect_status 0
+run_ok preload ./tells
 wait_for 60 has_summary tells
 
 # --- a signal, while something is recorded
@@ -127,22 +125,19 @@ fi
 
 # --- names that nothing has
 build_calls
-run "$PERFREC" record --flight -o none --trigger 'lea > 5ms' \
+run_ok "$PERFREC" record --flight -o none --trigger 'lea > 5ms' \
 	--trigger 'work > 1s' --trigger 'counter c > 1' \
 	--trigger 'annotation a' -- ./calls 10
-expect_status 0
 expect_match err "'lea > 5ms': no function .* [(]did you mean 'leaf'[?][)]" \
 	"'counter c > 1': no counter" "'annotation a': no annotation"
 expect_no_match err "'work > 1s'"
 
 # --- a function with a trigger is recorded, whatever else is asked for
-run "$PERFREC" record -q --flight --count 'lea*' -o counted \
+run_ok "$PERFREC" record -q --flight --count 'lea*' -o counted \
 	--trigger 'work > 1000s' -- ./calls 5000
-expect_status 0
 [ "$(json counted/summary.json .totals.counted_calls)" -gt 4000 ] ||
 	fail 'leaf() is not counted'
-run "$PERFREC" record -q --flight --count 'lea*' -o recorded \
+run_ok "$PERFREC" record -q --flight --count 'lea*' -o recorded \
 	--trigger 'leaf > 1000s' -- ./calls 5000
-expect_status 0
 expect_eq 'calls that were only counted' \
 	"$(json recorded/summary.json .totals.counted_calls)" 0

@@ -6,7 +6,7 @@
 # allocator and with jemalloc and tcmalloc beneath: every block is seen.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/alloc.sh"
-need jq od
+need od
 
 pairs=${ALLOC_PAIRS:-200000}
 same_memory alloc_torture "$O/tests/progs/alloc_torture" 16 "$pairs"

@@ -6,11 +6,10 @@
 # in all and by function, and the trace the counters.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/stacks.sh"
-need protoc jq gcc
+need protoc gcc
 
 prog heap/known
-run "$PERFREC" record -q --alloc=exact -o data -- ./known
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=exact -o data -- ./known
 
 # Blocks of main() and elsewhere() belong to libc: pthread_create() and the like.
 profile_stacks data/heap.pb.gz | grep -v ' main$' >got
@@ -111,14 +110,12 @@ SOURCE
 gcc -O1 -fno-builtin -shared -fPIC -o liblenient.so lenient.c &&
 	gcc -O1 -g -fno-builtin -finstrument-functions -o twice twice.c \
 		-L. -llenient -Wl,-rpath,"$PWD" || fail "cannot compile twice.c"
-run "$PERFREC" record -q --alloc=exact -o twice.data -- ./twice
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=exact -o twice.data -- ./twice
 expect_eq double_frees "$(json twice.data/summary.json .totals.double_frees)" 1
 expect_match twice.data/trace.pftrace 'double free of 0x'
 gunzip -c twice.data/heap.pb.gz | grep -q 'freed twice' ||
 	fail "heap.pb.gz does not tell of the double free"
 
 # --- none ---------------------------------------------------------------------
-run "$PERFREC" record -q --alloc=off -o none -- ./known
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=off -o none -- ./known
 expect_eq "files without --alloc" "$(ls none | grep heap)" ""

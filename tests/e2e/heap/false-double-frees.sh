@@ -7,7 +7,7 @@
 # vfork() made the block.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need gcc jq
+need gcc
 
 prog heap/lost
 
@@ -34,7 +34,6 @@ stop_daemon
 expect_no_double 'a full ring' "$(echo data/lost-*/summary.json)"
 
 for how in pause vfork; do
-	run "$PERFREC" record -q --alloc=exact -o $how.data -- ./lost $how
-	expect_status 0
+	run_ok "$PERFREC" record -q --alloc=exact -o $how.data -- ./lost $how
 	expect_no_double "$how" $how.data/summary.json
 done

@@ -5,7 +5,6 @@
 # passed over them. Now the shim's next function is the function that the program
 # would use without the shim, recorded or not.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 case $(uname -m) in
 aarch64) base=GLIBC_2.17 ;;

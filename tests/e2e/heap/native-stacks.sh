@@ -7,7 +7,7 @@
 # scales nothing.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/stacks.sh"
-need gcc jq protoc
+need gcc protoc
 
 prog heap/native
 gcc -O1 -fno-builtin -finstrument-functions -o spans \
@@ -30,8 +30,7 @@ row()
 		stack[n] == end { sum += $column } END { printf "%.0f\n", sum }'
 }
 
-run "$PERFREC" record -q --cpu=off --alloc=exact -o data -- ./native
-expect_status 0
+run_ok "$PERFREC" record -q --cpu=off --alloc=exact -o data -- ./native
 for column in 1:allocs:102000 2:alloc_bytes:16000000 3:live_blocks:7000 \
 	4:live_bytes:5000000; do
 	name=${column#*:}
@@ -55,14 +54,12 @@ expect_match data/summary.json '"sampled_alloc_stacks": [1-9]'
 run "$PERFREC" report --view heap data
 expect_match out 'sampled, and scaled to the exact totals' 'stays  \[native\]'
 
-run "$PERFREC" record -q --alloc=exact -o forked -- ./native fork
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=exact -o forked -- ./native fork
 near "a child's" "$(row forked/heap.pb.gz child 4)" 1000000 10
 expect_eq 'in use, in all' "$(json forked/summary.json .totals.live_bytes)" \
 	"$(profile_stacks forked/heap.pb.gz | awk '{ s += $4 } END { printf "%.0f\n", s }')"
 
-run "$PERFREC" record -q --alloc=exact -o spans.data -- ./spans
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=exact -o spans.data -- ./spans
 expect_eq 'stays, by spans' "$(row spans.data/heap.pb.gz stays 4)" 4000000
 expect_eq 'stacks where spans are' \
 	"$(json spans.data/summary.json .totals.sampled_alloc_stacks)" 0
@@ -88,8 +85,7 @@ int main(void)
 }
 SOURCE
 gcc -O1 -fno-builtin -o few few.c || fail 'cannot compile few.c'
-run "$PERFREC" record -q --cpu=off --alloc=exact -o few.data -- ./few
-expect_status 0
+run_ok "$PERFREC" record -q --cpu=off --alloc=exact -o few.data -- ./few
 # About 40 stacks each: one run in 7,000 would be 60 % off.
 near 'even' "$(row few.data/heap.pb.gz even 4)" 2400 85
 near 'odd' "$(row few.data/heap.pb.gz odd 4)" 2400 85
@@ -124,8 +120,7 @@ int main(int argc, char **argv)
 SOURCE
 gcc -O1 -fno-builtin -fno-optimize-sibling-calls -o peak peak.c ||
 	fail 'cannot compile peak.c'
-run "$PERFREC" record -q --cpu=off --alloc=exact -o peak.data -- ./peak big
-expect_status 0
+run_ok "$PERFREC" record -q --cpu=off --alloc=exact -o peak.data -- ./peak big
 expect_eq 'big, at the peak' "$(row peak.data/heap-peak.pb.gz big 4)" 50000000
 for arguments in big ''; do
 	# shellcheck disable=SC2086 # an argument or none

@@ -4,7 +4,7 @@
 # an independent count at these points.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/alloc.sh"
-need jq od
+need od
 
 build stops <<'SOURCE'
 #include <fcntl.h>

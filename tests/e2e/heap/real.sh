@@ -7,7 +7,7 @@
 # instrumentation; and their output stays the same.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/alloc.sh"
-need g++ jq od
+need g++ od
 
 if command -v sqlite3 >/dev/null; then
 	sh "$TOP/tests/real/workload.sql.sh" 1 >sql

@@ -6,7 +6,7 @@
 # hooks, whose blocks are sampled.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/stacks.sh"
-need protoc jq gcc
+need protoc gcc
 
 # Takes a step when told to, by a file.
 cat >steps.c <<'SOURCE'
@@ -53,8 +53,7 @@ perfrec=$!
 # flushed VALUES: of step() in the profile that a flush makes.
 flushed()
 {
-	run "$PERFREC" ctl -o data flush
-	expect_status 0
+	run_ok "$PERFREC" ctl -o data flush
 	expect_match out "^$PWD/data/heap\.[0-9T.]*\.pb\.gz\$"
 	file=$(grep '/heap\.' out)
 	[ -s "$file" ] || fail "no $file"
@@ -108,8 +107,7 @@ int main(void)
 }
 SOURCE
 gcc -O1 -g -fno-builtin -o plain plain.c || fail "cannot compile plain.c"
-run "$PERFREC" record -q --alloc=sampled:4K -o sampled -- ./plain
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=sampled:4K -o sampled -- ./plain
 profile_stacks sampled/heap.pb.gz >got
 # Stacks may come faster than they can be unwound. Their blocks have their own
 # function, with [unknown] for its callers: no block is missing.

@@ -5,7 +5,7 @@
 # has the number of the summary. In a sampled one, which cannot know them, neither
 # has a number.
 . "$TOP/tests/e2e/lib.sh"
-need gcc jq
+need gcc
 
 cat >shortlived.c <<'SOURCE'
 #include <stdlib.h>
@@ -22,23 +22,19 @@ int main(void)
 SOURCE
 gcc -O1 -o shortlived shortlived.c || fail 'cannot compile shortlived.c'
 
-run "$PERFREC" record -q --alloc=exact -o exact -- ./shortlived
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=exact -o exact -- ./shortlived
 blocks=$(json exact/summary.json .totals.temporary_allocs)
 [ "$blocks" -ge 100000 ] || fail "summary.json says $blocks"
-run "$PERFREC" report --view heap --json exact
-expect_status 0
+run_ok "$PERFREC" report --view heap --json exact
 expect_eq 'the sum of the view' "$(json out .sum.temporary)" "$blocks"
 expect_eq 'the sum of its rows' \
 	"$(json out '[.functions[].self.temporary] | add')" "$blocks"
 
-run "$PERFREC" record -q --alloc=sampled -o sampled -- ./shortlived
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=sampled -o sampled -- ./shortlived
 expect_eq 'of samples' "$(json sampled/summary.json \
 	'[.totals.temporary_allocs, .functions[].temporary_objects] | unique |
 	map(tostring) | join(" ")')" null
-run "$PERFREC" report --view heap sampled
-expect_status 0
+run_ok "$PERFREC" report --view heap sampled
 ! grep -q temporary out || fail "the view has something: $(grep temporary out)"
 run "$PERFREC" report --view heap --sort temporary sampled
 expect_status 1

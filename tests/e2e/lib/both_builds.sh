@@ -13,14 +13,12 @@ try()
 	"$PERFREC" cc --hooks=entry "$@" -w $both_builds_of -o program ||
 		fail "$*: entry"
 	rm -rf data
-	run "$PERFREC" record -q -o data -- ./program
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data -- ./program
 	expect_eq "$*: spans" "$(json data/summary.json .totals.spans)" 1001
 	"$PERFREC" cc --hooks=calls "$@" -w $both_builds_of -o program ||
 		fail "$*: calls"
 	rm -rf data
-	run "$PERFREC" record -q --count '*' -o data -- ./program
-	expect_status 0
+	run_ok "$PERFREC" record -q --count '*' -o data -- ./program
 	expect_eq "$*: calls" \
 		"$(json data/summary.json .totals.counted_calls)" 1001
 	tried=$((tried + 1))

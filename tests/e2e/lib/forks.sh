@@ -66,8 +66,7 @@ start_forks()
 }
 switch()
 {
-	run "$PERFREC" ctl functions "$@"
-	expect_status 0
+	run_ok "$PERFREC" ctl functions "$@"
 }
 # switch_all_off: all functions, in both.
 switch_all_off()

@@ -57,8 +57,7 @@ check_nesting()
 	shift 2
 	export NESTING_LOG="$PWD/log"
 	rm -rf data log
-	run "$PERFREC" record --alloc=off --cpu=off -q -o data -- "./$program" "$@"
-	expect_status 0
+	run_ok "$PERFREC" record --alloc=off --cpu=off -q -o data -- "./$program" "$@"
 	"$O/tests/tools/trace_check" --dump data/trace.pftrace >dump ||
 		fail "$what: the trace is broken"
 	told_paths <dump | sort -s -k1,1 >told

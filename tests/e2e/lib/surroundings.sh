@@ -9,8 +9,7 @@ works()
 	how=$1
 	shift
 	rm -rf data
-	run timeout 100 "$@"
-	expect_status 0
+	run_ok timeout 100 "$@"
 	[ -s data/summary.json ] || fail "$how: no summary: $(cat err)"
 	expect_eq "$how: spans" "$(json data/summary.json .totals.spans)" 1002
 	expect_eq "$how: lost" \

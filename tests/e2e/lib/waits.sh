@@ -21,8 +21,7 @@ waits_record()
 	program=$2
 	shift 2
 	# shellcheck disable=SC2086 # a list of options
-	run "$PERFREC" record -q $options -o "$dir" "$WAITS/$program" "$@"
-	expect_status 0
+	run_ok "$PERFREC" record -q $options -o "$dir" "$WAITS/$program" "$@"
 	cp out "$dir.truth"
 }
 options=

@@ -4,7 +4,7 @@
 # A stripped program gets names and source lines from its debug file. Errors in
 # debug information, or in the process that reads it, cost only lines.
 . "$TOP/tests/e2e/lib.sh"
-need objcopy strip jq gzip
+need objcopy strip gzip
 
 unset DEBUGINFOD_URLS
 build_calls
@@ -16,8 +16,7 @@ strip calls
 record()
 {
 	rm -rf data
-	run "$PERFREC" record -o data -- "./$1"
-	expect_status 0
+	run_ok "$PERFREC" record -o data -- "./$1"
 	expect_eq "what $1 prints" "$(cat out)" 499500
 	expect_eq 'spans' "$(json data/summary.json .totals.spans)" 1002
 	gzip -dc data/wall.pb.gz | tr -c '[:print:]' '\n' >profile

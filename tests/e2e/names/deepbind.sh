@@ -5,7 +5,7 @@
 # hooks and to its malloc(). Their calls and allocations were missing without a
 # word. They are recorded now, and what a plugin defines itself stays its own.
 . "$TOP/tests/e2e/lib.sh"
-need jq g++
+need g++
 
 cat >plugin.c <<'SOURCE'
 #include <stdlib.h>
@@ -65,9 +65,8 @@ for bind in now lazy; do
 		for deep in '' deep; do
 			rm -rf "data$deep"
 			# shellcheck disable=SC2086 # a word or none
-			run "$PERFREC" record -q --alloc=exact -o "data$deep" \
+			run_ok "$PERFREC" record -q --alloc=exact -o "data$deep" \
 				-- ./host ./plugin.so $mode $deep
-			expect_status 0
 			expect_eq 'output' "$(sort -u out)" '1225 1'
 		done
 		expect_eq "$bind, mode $mode: spans, blocks" \
@@ -104,9 +103,8 @@ for bind in now lazy; do
 		-Wl,-rpath,"$PWD" &&
 		gcc $flags -o whole.so plugin.c inner.c own.c || fail 'gcc own'
 	for plugin in plugin whole; do
-		run "$PERFREC" record -q --alloc=exact -o data -- ./host \
+		run_ok "$PERFREC" record -q --alloc=exact -o data -- ./host \
 			./$plugin.so 1 deep
-		expect_status 0
 		expect_eq 'output' "$(sort -u out)" '1225 1'
 		[ "$(json data/summary.json .totals.spans)" -ge 204 ] ||
 			fail "$plugin: $(figures data)"
@@ -140,8 +138,7 @@ extern "C" void *keep() { return new int; }
 SOURCE
 g++ -O1 -g -finstrument-functions -fPIC -shared -o plus.so plus.cc ||
 	fail 'g++ plus.cc'
-run "$PERFREC" record -q --alloc=exact -o data -- ./host ./plus.so 2 deep
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=exact -o data -- ./host ./plus.so 2 deep
 expect_eq 'output in C++' "$(sort -u out)" '1225 1'
 expect_eq 'calls in C++' "$(json data/summary.json '[.functions[] |
 	select(.name | startswith("thrown")).calls] | add')" 100

@@ -5,7 +5,6 @@
 # name (memfd_create()), have names: where the mapping may be opened, and where
 # it may not, from the memory of the process.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 for i in 1 2; do
 	printf 'int plugin%d(int i) { return i + %d; }\n' $i $i >plugin$i.c

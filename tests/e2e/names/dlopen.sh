@@ -63,8 +63,7 @@ prog names/plugin_host host
 recorded()
 {
 	sort >expected
-	run "$PERFREC" record -q -o data ./host "$1"
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data ./host "$1"
 	[ ! -s err ] || fail "$1: stderr: $(cat err)"
 	"$O/tests/tools/trace_check" --counts data/trace.pftrace >counts ||
 		fail "$1: a rule is broken"

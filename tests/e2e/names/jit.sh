@@ -5,7 +5,6 @@
 # in /tmp/perf-PID.map or in a jitdump; without them, it is one row, [JIT]. Code
 # in a file that is not ELF (the image of a Lisp) is one row of the file's name.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 [ "$(uname -m)" = x86_64 ] || skip 'the code that it makes is for x86-64'
 
 # Spins for 0.2 s of CPU time in code that it has made.
@@ -28,12 +27,10 @@ top()
 record_jit()
 {
 	rm -rf data
-	run "$PERFREC" record -q --cpu=999 --alloc=off -o data -- ./jit "$1"
-	expect_status 0
+	run_ok "$PERFREC" record -q --cpu=999 --alloc=off -o data -- ./jit "$1"
 	expect_eq "stderr of $1" "$(cat err)" ''
 	[ ! -s out ] || rm -f "$(cat out)"
-	run "$PERFREC" report --view cpu --json data
-	expect_status 0
+	run_ok "$PERFREC" report --view cpu --json data
 }
 
 expect_eq 'without a file' "$(top none)" '[JIT]'

@@ -5,7 +5,7 @@
 # them, also where fewer files may be open than that. Where there are far too
 # few, one line says so and what to do.
 . "$TOP/tests/e2e/lib.sh"
-need jq gzip
+need gzip
 
 MODULES=400
 

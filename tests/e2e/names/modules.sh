@@ -24,8 +24,7 @@ functions()
 recorded()
 {
 	sort >expected
-	run "$PERFREC" record -q -o data "$@"
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data "$@"
 	[ ! -s err ] || fail "$1: stderr: $(cat err)"
 	functions | diff expected - || fail "$1: functions differ"
 	"$O/tests/tools/trace_check" --counts data/trace.pftrace |
@@ -76,8 +75,7 @@ int main(void)
 	return 0;
 }
 SOURCE
-run "$PERFREC" record -q -o data ./fixed
-expect_status 0
+run_ok "$PERFREC" record -q -o data ./fixed
 functions | cut -d' ' -f1,2 >got
 expect_eq 'functions of a program at a fixed address' "$(sort got |
 	tr '\n' ' ')" '1 main 10 same 15 same 5 one 5 two '
@@ -138,8 +136,7 @@ for name in "$newline" "$(printf 'n\377\376')" 'x\012y' \
 	"$(printf '%0200d' 0)"; do
 	mkdir -p "$name/$name"
 	cp calls "$name/$name/$name"
-	run "$PERFREC" record -q -o data "./$name/$name/$name" 10
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data "./$name/$name/$name" 10
 	"$O/tests/tools/trace_check" --counts data/trace.pftrace >counts ||
 		fail "$name: a rule is broken"
 	expect_match counts '^10	leaf$' '^1	main$'

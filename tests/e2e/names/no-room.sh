@@ -3,7 +3,6 @@
 # A recording that has more names than it may keep says so: while it goes on, in
 # the log, in its summary and in its report.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 cp "$O/tests/progs/names/tells_names" teller
 mkfifo hold

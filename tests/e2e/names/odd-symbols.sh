@@ -5,21 +5,19 @@
 # a size, chosen at the start of the program, in a template with huge arguments,
 # in the stubs of mold.
 . "$TOP/tests/e2e/lib.sh"
-need jq strip
+need strip
 
 # stacks PROGRAM: its folded stacks into out.
 stacks()
 {
 	rm -rf data
-	run "$PERFREC" record -q --alloc=off --cpu 997 -o data -- "$@"
-	expect_status 0
+	run_ok "$PERFREC" record -q --alloc=off --cpu 997 -o data -- "$@"
 	if jq -e '.notes | any(test("^no CPU samples"))' data/summary.json \
 		>/dev/null
 	then
 		skip 'perf_event is denied here'
 	fi
-	run "$PERFREC" export --to folded --value cpu data
-	expect_status 0
+	run_ok "$PERFREC" export --to folded --value cpu data
 }
 
 # No type; frame_dummy of crtbegin.o, which has no size, is before it.
@@ -108,13 +106,11 @@ for linker in -g $linkers; do
 	"$PERFREC" cc gcc -O2 $linker -o chosen chosen.c ||
 		fail "cannot compile chosen.c with $linker"
 	rm -rf data
-	run "$PERFREC" record -q -o data -- ./chosen
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data -- ./chosen
 	expect_eq "calls of vec with $linker" "$(json data/summary.json \
 		'.functions[] | select(.name == "vec") | .calls')" 70
 	rm -rf data
-	run "$PERFREC" record -q --exclude vec -o data -- ./chosen
-	expect_status 0
+	run_ok "$PERFREC" record -q --exclude vec -o data -- ./chosen
 	expect_eq "calls of vec, excluded, with $linker" "$(json \
 		data/summary.json '[.functions[] | select(.calls)
 		| select(.name | test("vec|0x"))] | length')" 0
@@ -145,8 +141,7 @@ int main()
 SOURCE
 "$PERFREC" c++ g++ -O2 -o huge huge.cc || fail 'cannot compile huge.cc'
 rm -rf data
-run "$PERFREC" record -q -o data -- ./huge
-expect_status 0
+run_ok "$PERFREC" record -q -o data -- ./huge
 expect_eq 'functions of Big' "$(json data/summary.json '[.functions[]
 	| select(.name | test("^Big<[.]{3}>::(first|second)[(]int[)] #"))
 	| .calls] | tostring')" '[20,20]'

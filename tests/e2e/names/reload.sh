@@ -67,8 +67,7 @@ recorded()
 {
 	what=$1
 	shift
-	run "$PERFREC" record -q -o data ./reload "$@"
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data ./reload "$@"
 	[ ! -s err ] || fail "$what: stderr: $(cat err)"
 	"$O/tests/tools/trace_check" --counts data/trace.pftrace >counts ||
 		fail "$what: a rule is broken"

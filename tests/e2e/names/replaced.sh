@@ -69,8 +69,7 @@ for how in replace delete; do
 	cp before.so.new plugin.so.new
 	cp uses uses.copy
 	build_calls && cp calls uses.copy.new
-	run "$PERFREC" record -q -o data ./uses.copy $how
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data ./uses.copy $how
 	cp err "err.$how"
 	"$O/tests/tools/trace_check" --counts data/trace.pftrace >counts ||
 		fail "$how: a rule is broken"

@@ -6,7 +6,7 @@
 # soon. Here the collector is stopped meanwhile, so that it surely has not
 # looked.
 . "$TOP/tests/e2e/lib.sh"
-need jq pgrep
+need pgrep
 
 for name in first second third fourth fifth other; do
 	cat >$name.c <<-SOURCE

@@ -4,7 +4,7 @@
 # A stripped library has a row for each function, not for each instruction;
 # the names, where it brings them packed (MiniDebugInfo).
 . "$TOP/tests/e2e/lib.sh"
-need strip objcopy xz jq
+need strip objcopy xz
 
 cat >lib.c <<'SOURCE'
 #include <time.h>
@@ -42,10 +42,8 @@ ${CC:-gcc} -o host host.c -L. -lwork -Wl,-rpath,"$PWD" || fail 'cannot link'
 rows()
 {
 	rm -rf data
-	run "$PERFREC" record -q --cpu=999 --alloc=off -o data -- ./host
-	expect_status 0
-	run "$PERFREC" report --view cpu --json data
-	expect_status 0
+	run_ok "$PERFREC" record -q --cpu=999 --alloc=off -o data -- ./host
+	run_ok "$PERFREC" report --view cpu --json data
 	jq -r '.functions[] | select(.module // "" | test("libwork")) | .name' \
 		out | sort -u
 }

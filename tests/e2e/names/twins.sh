@@ -4,7 +4,6 @@
 # Functions of one name in several files have a row each, in every view, with
 # the file in the name. A function of a header has one row.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 cat >busy.h <<'SOURCE'
 extern volatile unsigned long sink;
@@ -53,27 +52,23 @@ int main(void)
 }
 SOURCE
 ${CC:-gcc} -O1 -g -o twins main.c one.c two.c || fail 'cannot compile'
-run "$PERFREC" record -q --alloc=off --cpu 997 -o data -- ./twins
-expect_status 0
+run_ok "$PERFREC" record -q --alloc=off --cpu 997 -o data -- ./twins
 if jq -e '.notes | any(test("^no CPU samples"))' data/summary.json >/dev/null
 then
 	skip 'perf_event is denied here'
 fi
-run "$PERFREC" report --view cpu --json data
-expect_status 0
+run_ok "$PERFREC" report --view cpu --json data
 jq -r '.functions[] | select(.name | test("^(helper|step|busy)"))
 	| .name + " " + (.file | sub(".*/"; ""))' out | sort >rows
 printf '%s\n' 'busy busy.h' 'helper (one.c) one.c' 'helper (two.c) two.c' \
 	'step (one.c) one.c' 'step (two.c) two.c' >wanted
 cmp -s rows wanted || fail "rows: $(cat rows)"
-run "$PERFREC" export --to folded --value cpu data
-expect_status 0
+run_ok "$PERFREC" export --to folded --value cpu data
 expect_match out ';run_one;helper [(]one[.]c[)]' ';run_two;helper [(]two[.]c[)]' \
 	';run_one;step [(]one[.]c[)]' ';run_two;step [(]two[.]c[)]' \
 	';run_one;busy' ';run_two;busy'
 expect_no_match out 'run_one;[a-z]* [(]two' 'run_two;[a-z]* [(]one'
-run "$PERFREC" annotate 'helper (two.c)' data
-expect_status 0
+run_ok "$PERFREC" annotate 'helper (two.c)' data
 expect_match out '/two[.]c$'
 run "$PERFREC" annotate helper data
 expect_match err "'helper' matches 2 functions" 'helper [(]one[.]c[)]'
@@ -84,8 +79,7 @@ expect_match err "'helper' matches 2 functions" 'helper [(]one[.]c[)]'
 calls()
 {
 	rm -rf data
-	run "$PERFREC" record -q --cpu off "$@" -o data -- ./hooked
-	expect_status 0
+	run_ok "$PERFREC" record -q --cpu off "$@" -o data -- ./hooked
 	jq -r '.functions[] | select(.name | test("^(helper|step)"))
 		| "\(.name) \(.calls)"' data/summary.json | sort >rows
 }

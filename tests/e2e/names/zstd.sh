@@ -21,14 +21,12 @@ readelf -tW spin | grep -q ZSTD || skip 'the linker compressed nothing'
 check()
 {
 	rm -rf data
-	run "$PERFREC" record -q --alloc=off --cpu 997 -o data -- ./spin
-	expect_status 0
+	run_ok "$PERFREC" record -q --alloc=off --cpu 997 -o data -- ./spin
 	if json data/summary.json '.notes[]' | grep -q '^no CPU samples'; then
 		skip 'perf_event is denied here'
 	fi
 	cp err warnings
-	run "$PERFREC" annotate main data
-	expect_status 0
+	run_ok "$PERFREC" annotate main data
 	grep -q 'sink += i;$' out ||
 		expect_match warnings 'no source lines for .*/spin: its debug sections are compressed by zstd, which libdw of this machine cannot read; link with -Wl,--compress-debug-sections=zlib$'
 }

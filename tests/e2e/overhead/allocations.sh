@@ -3,7 +3,6 @@
 # States of functions cannot reduce the cost of allocations. So --overhead samples
 # them, unless the user asks for all.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 build blocks <<'SOURCE'
 #include <stdlib.h>
 static void *volatile g_block;
@@ -21,8 +20,7 @@ how()
 {
 	setting=$1
 	shift
-	run "$PERFREC" record -q --no-cache "$@" -o data -- ./blocks
-	expect_status 0
+	run_ok "$PERFREC" record -q --no-cache "$@" -o data -- ./blocks
 	expect_eq "allocations with $*" \
 		"$(json data/summary.json .settings.alloc)" "$setting"
 }

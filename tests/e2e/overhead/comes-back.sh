@@ -3,7 +3,6 @@
 # --overhead: a function that is called all the time is only counted, and is
 # recorded again when it has become rare.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 build phases <<'SOURCE'
 #include <poll.h>
 #include <stdio.h>

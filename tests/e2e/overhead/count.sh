@@ -3,7 +3,6 @@
 # --count: each call of a function is counted, in threads and in forked
 # children, and none is recorded.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 prog overhead/busy
 
 calls_of()
@@ -13,8 +12,7 @@ calls_of()
 
 # Six times: main, three threads, two children. fib(15) is 1973 calls.
 ./busy 100000 3 2 >expected
-run "$PERFREC" record -q --count leaf --count fib -o data -- ./busy 100000 3 2
-expect_status 0
+run_ok "$PERFREC" record -q --count leaf --count fib -o data -- ./busy 100000 3 2
 cmp out expected || fail "the output has changed"
 expect_eq 'calls of leaf' "$(calls_of leaf)" 600000
 expect_eq 'calls of fib' "$(calls_of fib)" $((6 * 1973))

@@ -5,7 +5,6 @@
 # calls of before. And a function that is counted from the start is recorded for
 # moments, so that its durations are known.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 export XDG_CACHE_HOME="$PWD/cache"
 prog overhead/busy
 "$PERFREC" cc --hooks=entry -- "${CC:-gcc}" -O1 -o entry \
@@ -20,9 +19,8 @@ calls_of()
 ./busy 2000000 3 2 >expected
 for program in busy entry; do
 	for run in first second third; do
-		run "$PERFREC" record -q --overhead 2% --alloc=off --cpu=off \
+		run_ok "$PERFREC" record -q --overhead 2% --alloc=off --cpu=off \
 			-o data -- ./$program 2000000 3 2
-		expect_status 0
 		cmp out expected || fail "$program, $run run: the output has changed"
 		expect_eq "calls of leaf, $program, $run run" "$(calls_of leaf)" \
 			12000000

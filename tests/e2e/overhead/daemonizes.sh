@@ -6,7 +6,6 @@
 # the child unloads: its text is restored as well.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 mkdir run
 export XDG_RUNTIME_DIR=$PWD/run
 build plug.so -shared -fPIC <<'SOURCE'
@@ -129,8 +128,7 @@ step unload
 step 'load other'
 wait_for 60 differs "$service" other.so
 differs "$child" plug.so || fail "the library of the child was let go"
-run "$PERFREC" ctl stop service
-expect_status 0
+run_ok "$PERFREC" ctl stop service
 same "$service" || fail "$(cat same.out)"
 same "$child" || fail "$(cat same.out)"
 step load
@@ -146,8 +144,7 @@ stop_daemon
 # perfrec record ends with the first process, and lets go of the others.
 mkfifo input2
 exec 8<>input2
-run "$PERFREC" record -q --exclude '*' -o data2 -- ./service <input2
-expect_status 0
+run_ok "$PERFREC" record -q --exclude '*' -o data2 -- ./service <input2
 # It may say who it is after its parent, and with that the recording, has ended.
 wait_for 60 grep -q service out
 service=$(awk '$1 == "service" { print $2 }' out)

@@ -3,7 +3,7 @@
 # A library that comes and goes keeps the numbers of its functions, so that there
 # are enough for ever. A ring of 64 KiB has 511.
 . "$TOP/tests/e2e/lib.sh"
-need gcc jq
+need gcc
 
 export XDG_CACHE_HOME="$PWD/cache"
 mkdir cache

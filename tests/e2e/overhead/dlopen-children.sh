@@ -4,7 +4,7 @@
 # also if another child has another library at the same address. The summary
 # counts libraries that were connected late or unloaded before they could be.
 . "$TOP/tests/e2e/lib.sh"
-need gcc jq
+need gcc
 
 export XDG_CACHE_HOME="$PWD/cache"
 mkdir cache
@@ -74,8 +74,7 @@ total()
 # On a busy machine the collector may not run in time: then they go on for longer.
 for ms in 700 1400 2800 5600 11200; do
 	rm -rf data
-	run "$PERFREC" record --cpu off -o data -- ./host $ms
-	expect_status 0
+	run_ok "$PERFREC" record --cpu off -o data -- ./host $ms
 	[ "$(total late_modules)" -lt 4 ] || break
 done
 expect_eq "libraries connected late" "$(total late_modules)" 4
@@ -93,8 +92,7 @@ expect_match names 'perfrec: .*one\.so not recorded yet' \
 gcc -O2 -o plain host.c -ldl || fail "plain"
 for ms in 700 1400 2800 5600 11200; do
 	rm -rf data
-	run "$PERFREC" record --cpu off -o data -- ./plain $ms
-	expect_status 0
+	run_ok "$PERFREC" record --cpu off -o data -- ./plain $ms
 	[ "$(total late_modules)" -lt 4 ] || break
 done
 expect_eq "libraries connected late in a program without hooks" "$(total late_modules)" 4
@@ -102,8 +100,7 @@ expect_eq "libraries connected late in a program without hooks" "$(total late_mo
 
 # Gone at once: in each child it is connected, or said never to have been.
 rm -rf data
-run "$PERFREC" record --cpu off -o data -- ./host 0
-expect_status 0
+run_ok "$PERFREC" record --cpu off -o data -- ./host 0
 expect_eq "libraries told" "$(($(total late_modules) + $(total missed_modules)))" 4
 [ "$(total missed_modules)" -eq 0 ] ||
 	expect_match err 'lost .*never connected' 'was loaded by dlopen\(\) and never connected'

@@ -5,7 +5,6 @@
 # have been loaded so often, by one process; of several processes each counts
 # once.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 cat >plugin.c <<'SOURCE'
 int plugin(int n) { return n + 1; }
@@ -56,8 +55,7 @@ told()
 {
 	for ms in 60 120 240 480 960 1920; do
 		rm -rf data
-		run "$PERFREC" record --cpu off -o data -- ./host "$1" $ms
-		expect_status 0
+		run_ok "$PERFREC" record --cpu off -o data -- ./host "$1" $ms
 		late=$(json data/summary.json .totals.late_modules)
 		[ "$late" -lt $(($2 * 3)) ] || break
 	done
@@ -69,8 +67,7 @@ told 0 1 'plugin\.so was connected up to .* after dlopen\(\), 3 times in 1 proce
 told 2 2 'plugin\.so was connected up to .* after dlopen\(\), 6 times in 2 processes: its calls'
 
 # Never connected: gone at once, as often.
-run "$PERFREC" record --cpu off -o data -- ./host 0 0
-expect_status 0
+run_ok "$PERFREC" record --cpu off -o data -- ./host 0 0
 json data/summary.json '.notes[]' >notes
 missed=$(json data/summary.json .totals.missed_modules)
 if [ "$missed" -gt 1 ]; then

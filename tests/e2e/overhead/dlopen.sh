@@ -3,7 +3,6 @@
 # A library that is loaded while the program runs is treated as was asked for
 # before, and may go and come again.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 build plugin.so -shared -fPIC <<'SOURCE'
 __attribute__((noinline)) long plugin_leaf(long i) { return i * 5; }
 long plugin_work(long n)

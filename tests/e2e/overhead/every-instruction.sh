@@ -7,7 +7,6 @@
 # timeout: 600
 # long: steps through calls one instruction at a time
 . "$TOP/tests/e2e/lib.sh"
-need jq
 [ "$(uname -m)" = x86_64 ] || skip "not an x86-64"
 build stepped -O2 <<'SOURCE'
 #include <stdio.h>

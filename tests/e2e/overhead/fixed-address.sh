@@ -8,7 +8,7 @@
 # calls builds.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/both_builds.sh"
-need gcc jq
+need gcc
 
 cat >fixed.c <<'EOS'
 #ifdef GIB

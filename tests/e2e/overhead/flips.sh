@@ -6,5 +6,5 @@
 # timeout: 600
 # long: changes states for seconds
 . "$TOP/tests/e2e/lib.sh"
-need jq g++
+need g++
 O=$O sh "$TOP/tests/stress/flips.sh" 800 4 || exit 1

@@ -5,7 +5,7 @@
 # when the breakpoints are gone it can be changed again. The program runs as
 # always, and its text is put back.
 . "$TOP/tests/e2e/lib.sh"
-need jq gdb
+need gdb
 [ "$(uname -m)" = x86_64 ] || skip 'not an x86-64'
 gdb -q -batch -nx -ex 'python print(1)' 2>/dev/null | grep -qx 1 ||
 	skip 'gdb has no Python'

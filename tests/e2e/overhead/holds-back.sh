@@ -5,7 +5,6 @@
 # recording of this one ends.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 prog overhead/busy
 prog overhead/fuse_file
 build holds.so -shared -fPIC <<'SOURCE'
@@ -67,8 +66,7 @@ first=$!
 wait_for 60 grep -q held out.fuse
 is_set()
 {
-	run "$PERFREC" ctl functions $busy "$1" leaf --json
-	expect_status 0
+	run_ok "$PERFREC" ctl functions $busy "$1" leaf --json
 	expect_eq "state of leaf in another program" "$(jq -r \
 		'.functions[0].functions[] | select(.name == "leaf") | .state' \
 		out)" "$2"
@@ -84,8 +82,7 @@ is_set --span span
 exec 8>&-
 wait $holds
 wait_for 60 sh -c 'ls data/holds-*/summary.json >/dev/null 2>&1'
-run "$PERFREC" ctl stop $busy
-expect_status 0
+run_ok "$PERFREC" ctl stop $busy
 wait_for 60 sh -c "! grep -q perfrec-states /proc/$collector/task/*/comm"
 kill -KILL $fuse
 stop_daemon

@@ -3,7 +3,6 @@
 # The collector is killed while functions of a program, and of its child, are
 # off: perfrec-keeper restores their text, and they run on.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 prog overhead/busy
 build forks -I. <<'SOURCE'
 #include <stdio.h>
@@ -44,8 +43,7 @@ both_there()
 wait_for 60 both_there
 parent=$(awk '$1 == "parent" { print $2 }' out.forks)
 child=$(awk '$1 == "child" { print $2 }' out.forks)
-run "$PERFREC" ctl -o data functions --off '*'
-expect_status 0
+run_ok "$PERFREC" ctl -o data functions --off '*'
 # The collector may not have seen the child yet.
 differs()
 {
@@ -54,8 +52,7 @@ differs()
 wait_for 60 differs "$parent"
 wait_for 60 differs "$child"
 
-run "$PERFREC" ctl -o data list --json
-expect_status 0
+run_ok "$PERFREC" ctl -o data list --json
 kill -KILL "$(json out .collector.pid)"
 restored()
 {

@@ -69,8 +69,7 @@ start()
 	program=$!
 	exec 9>input
 	wait_for 60 grep -q parent out.forker
-	run "$PERFREC" ctl functions --off '*'
-	expect_status 0
+	run_ok "$PERFREC" ctl functions --off '*'
 	parent=$(awk '$1 == "parent" { print $2 }' out.forker)
 	"$O/tests/tools/text_same" "$parent" forker >/dev/null &&
 		fail "no text was patched"
@@ -91,8 +90,7 @@ end()
 }
 
 start
-run "$PERFREC" ctl stop forker
-expect_status 0
+run_ok "$PERFREC" ctl stop forker
 same || fail "ctl stop has returned: $(cat same.out)"
 end
 stop_daemon

@@ -3,7 +3,7 @@
 # A function is inlined in the program and in a library that is loaded later: its
 # state also holds for its part in the library.
 . "$TOP/tests/e2e/lib.sh"
-need g++ jq
+need g++
 cat >shared.h <<'SOURCE'
 inline long shared(long i)
 {

@@ -4,7 +4,6 @@
 # and the next recording starts with the learned states. `ctl forget` drops them;
 # --no-cache neither reads nor writes them; a damaged file is no harm.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 export XDG_CACHE_HOME="$PWD/cache"
 build busy <<'SOURCE'
 #include <stdio.h>
@@ -41,9 +40,8 @@ calls_of()
 }
 record()
 {
-	run "$PERFREC" record -q --overhead 5% --alloc=off --cpu=off -o data "$@" \
+	run_ok "$PERFREC" record -q --overhead 5% --alloc=off --cpu=off -o data "$@" \
 		-- ./busy $rounds
-	expect_status 0
 	expect_eq "calls of tiny, $*" "$(calls_of tiny)" $((rounds * 20000))
 }
 files()
@@ -85,8 +83,7 @@ record
 [ "$(state_of tiny)" != span ] || fail "tiny was recorded to the end"
 ! cmp -s damaged "$file" || fail "the damaged file is still there"
 
-run "$PERFREC" ctl forget
-expect_status 0
+run_ok "$PERFREC" ctl forget
 expect_match out '^forgot 1 module$'
 expect_eq 'files after ctl forget' "$(files)" 0
 run "$PERFREC" ctl --json forget

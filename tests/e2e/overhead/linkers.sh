@@ -7,7 +7,7 @@
 # builds of all of them are recorded and counted from their first call on.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/both_builds.sh"
-need gcc jq
+need gcc
 
 cat >linked.c <<'EOS'
 __attribute__((noinline)) int f_called(int x)

@@ -3,7 +3,6 @@
 # perfrec ctl functions: states change while the program runs, and its text is
 # as it was when recording stops.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 prog overhead/busy
 
 mkfifo input
@@ -13,8 +12,7 @@ exec 9>input
 wait_for 60 test -s out.busy
 ctl()
 {
-	run "$PERFREC" ctl -o data functions --json "$@"
-	expect_status 0
+	run_ok "$PERFREC" ctl -o data functions --json "$@"
 	cp out list.json
 }
 function_is()
@@ -63,10 +61,8 @@ expect_error 2 "go with functions"
 
 pid=$(pgrep -P $recorder busy)
 "$O/tests/tools/text_same" "$pid" busy && fail "no text was patched"
-run "$PERFREC" ctl -o data stop busy
-expect_status 0
-run "$O/tests/tools/text_same" "$pid"
-expect_status 0
+run_ok "$PERFREC" ctl -o data stop busy
+run_ok "$O/tests/tools/text_same" "$pid"
 wait_rounds
 exec 9>&-
 wait $recorder || fail "exit status $?"

@@ -4,7 +4,6 @@
 # of thunks is not locked with the rest, but given back; its states cannot be
 # changed then, and perfrec ctl says why. Where functions call them, they go on.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 [ "$(uname -m)" = x86_64 ] || skip 'thunks are for x86-64'
 build locks <<'SOURCE'
 #include <stdio.h>

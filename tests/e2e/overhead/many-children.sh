@@ -3,7 +3,6 @@
 # A collector keeps nothing of children that have ended: it had a descriptor or
 # two of each, until it had no more.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 build forks <<'SOURCE'
 #include <stdio.h>
 #include <unistd.h>

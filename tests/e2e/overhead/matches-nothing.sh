@@ -3,17 +3,15 @@
 # A pattern that matches nothing is most likely misspelled: the recording has a
 # note, unless the pattern matches in some program of it.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 prog overhead/busy
 build other <<'SOURCE'
 __attribute__((noinline)) int other(int i) { return i + 1; }
 int main(void) { return other(0) != 1; }
 SOURCE
 
-run "$PERFREC" record --filter '*' --filter 'nosuch_?' --exclude 'busy*' \
+run_ok "$PERFREC" record --filter '*' --filter 'nosuch_?' --exclude 'busy*' \
 	--exclude '@busy*' --exclude @othre --count 'nosuch*' --count leaf \
 	--count other -o data -- sh -c './busy 1000 2 2; ./other'
-expect_status 0
 json data/summary.json '.notes[]' | grep 'matches nothing' >notes
 expect_eq 'notes' "$(cut -d: -f1 notes)" "--filter 'nosuch_?' matches nothing
 --exclude 'busy*' matches nothing
@@ -40,14 +38,12 @@ int main(void)
 	return result | dlclose(library);
 }
 SOURCE
-run "$PERFREC" record -q --exclude plugged --exclude '@plugin.so' \
+run_ok "$PERFREC" record -q --exclude plugged --exclude '@plugin.so' \
 	--count plugged -o data -- ./host
-expect_status 0
 expect_eq 'notes' "$(json data/summary.json '.notes[]' | grep matches)" ''
 
 # Without symbols nothing has a name.
 strip -o stripped other
-run "$PERFREC" record --count other -o data -- ./stripped
-expect_status 0
+run_ok "$PERFREC" record --count other -o data -- ./stripped
 json data/summary.json '.notes[]' >notes
 expect_match notes "--count 'other' matches nothing that can be counted: functions of a program without symbols have no names"

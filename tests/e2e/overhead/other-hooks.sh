@@ -3,7 +3,6 @@
 # Another preloaded library that has hooks hears of all calls of hooks, and
 # functions of an entry build, which call none, are recorded all the same.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 build libhooks.so -shared -fPIC -fno-instrument-functions <<'SOURCE'
 #include <stdio.h>
 static long g_calls;

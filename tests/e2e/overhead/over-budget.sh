@@ -3,7 +3,6 @@
 # --overhead: where the whole cost, the start included, is more than the budget,
 # the first line of the summary says so; where it is not, nothing does.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 export XDG_CACHE_HOME="$PWD/cache"
 build busy <<'SOURCE'
 static volatile long sum;
@@ -20,8 +19,7 @@ SOURCE
 # record PERCENT: the whole summary is in err.
 record()
 {
-	run "$PERFREC" record --overhead "$1" --alloc=off --cpu=off -o data -- ./busy
-	expect_status 0
+	run_ok "$PERFREC" record --overhead "$1" --alloc=off --cpu=off -o data -- ./busy
 	reached=$(json data/summary.json .totals.overhead_reached)
 	expect_eq "cost and totals agree, $1" \
 		"$(json data/summary.json .cost.share_of_rest)" "$reached"

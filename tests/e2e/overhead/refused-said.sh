@@ -5,7 +5,7 @@
 # Functions of an entry build that cannot be recorded are said, with how many,
 # why, and what to do: all of a program, or one beside others that are recorded.
 . "$TOP/tests/e2e/lib.sh"
-need gcc jq
+need gcc
 
 cat >some.c <<'EOS'
 #define OWN __attribute__((noinline))
@@ -40,8 +40,7 @@ try()
 	"$PERFREC" cc --hooks=entry gcc -O2 -w -DFLAGS= "$@" some.c \
 		-o program || fail "$*"
 	rm -rf data
-	run "$PERFREC" record -o data -- ./program
-	expect_status 0
+	run_ok "$PERFREC" record -o data -- ./program
 	expect_eq "$*: spans" "$(json data/summary.json .totals.spans)" "$spans"
 	if [ -z "$note" ]; then
 		expect_no_match err 'could not be recorded'

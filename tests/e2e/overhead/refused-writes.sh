@@ -4,7 +4,6 @@
 # out, and counts their calls exactly. A preloaded library stands in for the
 # kernel, as proc_mem.force_override is set when a machine boots.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 prog overhead/busy
 "$PERFREC" cc --hooks=entry -- "${CC:-gcc}" -O1 -o entry \
 	"$TOP/tests/progs/overhead/busy.c" -pthread || fail 'entry build'
@@ -72,8 +71,7 @@ recorder=$!
 exec 9>input
 wait_for 60 test -s rounds
 for state in off span off span; do
-	run "$PERFREC" ctl -o data functions --$state '*'
-	expect_status 0
+	run_ok "$PERFREC" ctl -o data functions --$state '*'
 done
 expect_match out '^off .* leaf .*its code was changed by others, or cannot be written'
 exec 9>&-

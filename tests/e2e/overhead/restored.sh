@@ -17,8 +17,7 @@ try()
 }
 by_ctl()
 {
-	run "$PERFREC" ctl stop forks
-	expect_status 0
+	run_ok "$PERFREC" ctl stop forks
 	same "$parent" || fail "ctl stop has returned, and text is patched"
 	same "$child" || fail "ctl stop has returned, and text is patched"
 }

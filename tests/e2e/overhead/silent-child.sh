@@ -4,7 +4,6 @@
 # nothing. Its text is looked after all the same: when recording stops it is as
 # it was, also where the collector may not open the child's memory.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build forker <<'SOURCE'
 #include <signal.h>
@@ -60,8 +59,7 @@ for how in plain undumpable; do
 		"$O/tests/tools/text_same" "$child" forker &&
 			fail "$how: no text was patched"
 	fi
-	run "$PERFREC" ctl -o data-$how stop forker
-	expect_status 0
+	run_ok "$PERFREC" ctl -o data-$how stop forker
 	restored()
 	{
 		"$O/tests/tools/text_same" "$child" >same.out 2>&1

@@ -6,7 +6,6 @@
 # namespace, and with a daemon of another user; with the hooks of both builds.
 # A row that this machine cannot run is named, and the test counts as skipped.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 . "$TOP/tests/e2e/lib/daemon.sh"
 prog overhead/confined calls
 "$PERFREC" cc --hooks=entry -- "${CC:-gcc}" -O1 -o entry \

@@ -5,7 +5,7 @@
 # caller. Every table and export says so, and agrees. With --recorded, without
 # samples, and where all is recorded, times are those of the calls.
 . "$TOP/tests/e2e/lib.sh"
-need jq gzip python3
+need gzip python3
 export XDG_CACHE_HOME="$PWD/cache"
 prog overhead/hot
 
@@ -19,8 +19,7 @@ expect_true()
 			"$(jq -c '.functions[:6]' "$1")"
 }
 
-run "$PERFREC" record --overhead 5% --cpu 997 -o data -- ./hot 1500
-expect_status 0
+run_ok "$PERFREC" record --overhead 5% --cpu 997 -o data -- ./hot 1500
 expect_match err 'times +are from [0-9,]+ CPU samples and the stacks of waits' \
 	'calls +self time\*? +\+- +%'
 all=data/summary.json
@@ -53,26 +52,22 @@ awk -v a="$(folded_share)" -v b="$(cat share)" \
 	fail "folded stacks: $(cat folded)"
 run "$PERFREC" report --json data
 jq -e '.totals.time_from == "samples"' out >said || fail "--json: $(cat said)"
-run "$PERFREC" report --recorded data
-expect_status 0
+run_ok "$PERFREC" report --recorded data
 expect_no_match out 'CPU samples and the stacks'
 run "$PERFREC" report --recorded --raw data
 expect_error 2 '^perfrec: error: --recorded: .*--raw'
 run "$PERFREC" report --recorded --view cpu data
 expect_error 2 '^perfrec: error: --recorded: only for --view functions'
-run "$PERFREC" diff data data
-expect_status 0
+run_ok "$PERFREC" diff data data
 
 # Without samples, nothing else is known than recorded calls.
-run "$PERFREC" record --overhead 5% --cpu=off -o nocpu -- ./hot 200
-expect_status 0
+run_ok "$PERFREC" record --overhead 5% --cpu=off -o nocpu -- ./hot 200
 expect_match err 'times +are of recorded calls only' '0 CPU samples: too few'
 expect_true nocpu/summary.json '.totals.time_from == "calls"'
 expect_true nocpu/summary.json 'all(.functions[]; .self_samples == 0)'
 
 # This run records every call and has few samples, whose error is larger.
-run "$PERFREC" record -q -o full -- ./hot 3
-expect_status 0
+run_ok "$PERFREC" record -q -o full -- ./hot 3
 expect_true full/summary.json '.totals.time_from == "calls"'
 expect_true full/summary.json \
 	'all(.functions[]; .self_ns == .recorded_self_ns)'

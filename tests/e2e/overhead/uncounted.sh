@@ -3,7 +3,6 @@
 # Threads without a slot cannot count: the summary says how many calls of counted
 # functions are missing.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 cat >crowd.c <<'SOURCE'
 #include <pthread.h>

@@ -7,7 +7,6 @@
 # table has its times from calls, the first rows of --view cpu must, and the two
 # culprits that wait are not looked for.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 # program NAME: compiles stdin and $common as an entry build, and records it to
 # NAME.data twice: the second run knows what the first has learned.
@@ -20,11 +19,9 @@ program()
 	"$PERFREC" cc --hooks=entry "${CC:-gcc}" -O2 -g -o "$1" "$1.c" -pthread ||
 		fail "cannot compile $1.c"
 	for _ in 1 2; do
-		run "$PERFREC" record -q --alloc=off --overhead 5% -o "$1.data" "./$1"
-		expect_status 0
+		run_ok "$PERFREC" record -q --alloc=off --overhead 5% -o "$1.data" "./$1"
 	done
-	run "$PERFREC" report --json --limit 0 "$1.data"
-	expect_status 0
+	run_ok "$PERFREC" report --json --limit 0 "$1.data"
 	cp out "$1.json"
 	source=$(json "$1.json" '.time_from // "calls"')
 }
@@ -35,8 +32,7 @@ first()
 	if [ "$source" = samples ]; then
 		json "$1.json" "[.functions[].name][:$2] | join(\" \")"
 	else
-		run "$PERFREC" report --view cpu --json --limit "$2" "$1.data"
-		expect_status 0
+		run_ok "$PERFREC" report --view cpu --json --limit "$2" "$1.data"
 		json out '[.functions[].name] | join(" ")'
 	fi
 }

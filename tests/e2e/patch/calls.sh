@@ -4,7 +4,7 @@
 # call of each function that can be moved is recorded or counted, however the
 # program was compiled. Functions that cannot be moved are counted as such.
 . "$TOP/tests/e2e/lib.sh"
-need jq gcc
+need gcc
 source=$TOP/tests/progs/patch/shapes.c
 
 # check NAME MODE [OPTION...]: records ./NAME, whose calls are all known; with the
@@ -55,14 +55,12 @@ for flags in -O0 '-O1 -no-pie' '-O2 -fcf-protection' '-O2 -fomit-frame-pointer -
 done
 
 # doctor says of the file what was done.
-run "$PERFREC" doctor --json ./shapes
-expect_status 0
+run_ok "$PERFREC" doctor --json ./shapes
 expect_eq 'functions that can be moved' \
 	"$(json out '"\(.patchable) \(.functions - .patchable)"')" \
 	"$(json data/summary.json '.totals |
 		"\(.functions_patched) \(.functions_unpatched)"')"
-run "$PERFREC" doctor ./shapes
-expect_status 0
+run_ok "$PERFREC" doctor ./shapes
 expect_match out 'functions in .* of code$' \
 	'^ +[0-9]+ +[0-9.]+ %  can be recorded as they are: perfrec record --patch$' \
 	'^ +2 +[0-9.]+ %  cannot, for stack arguments .* \(huge, sum\)$'
@@ -105,9 +103,8 @@ expect_eq 'functions of files that match' "$(json data/summary.json \
 export XDG_CACHE_HOME="$PWD/cache"
 bash -c 'for i in 1 2 3; do x=$(echo $i); echo "$x"; done' >expected
 for round in first second; do
-	run "$PERFREC" record -q --patch=all -o data -- \
+	run_ok "$PERFREC" record -q --patch=all -o data -- \
 		bash -c 'for i in 1 2 3; do x=$(echo $i); echo "$x"; done'
-	expect_status 0
 	cmp -s out expected || fail "bash, $round: $(diff out expected)"
 	[ "$(json data/summary.json .totals.functions_patched)" -gt 1000 ] ||
 		fail "bash, $round: $(json data/summary.json .totals)"
@@ -143,8 +140,7 @@ int main(void)
 }
 C
 gcc -O2 -w -o edge edge.c
-run "$PERFREC" record --patch --alloc=off --cpu=off -o data -- ./edge
-expect_status 0
+run_ok "$PERFREC" record --patch --alloc=off --cpu=off -o data -- ./edge
 expect_eq 'output' "$(cat out)" 'at the edge
 at the edge'
 expect_match err 'lost +1 span of patched functions that were called at the end of a'

@@ -5,7 +5,7 @@
 # program goes on as if nothing had been.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq gcc
+need gcc
 
 cat >steps.c <<'SOURCE'
 #include <stdio.h>
@@ -84,18 +84,14 @@ recorder=$!
 exec 9>input
 wait_for 60 test -e out.steps
 step 2
-run "$PERFREC" ctl --json functions steps
-expect_status 0
+run_ok "$PERFREC" ctl --json functions steps
 expect_eq 'the function and its state' "$(json out '.functions[].functions[] |
 	select(.name == "fib") | .state')" span
-run "$PERFREC" ctl functions --off fib steps
-expect_status 0
+run_ok "$PERFREC" ctl functions --off fib steps
 step 4
-run "$PERFREC" ctl functions --span fib steps
-expect_status 0
+run_ok "$PERFREC" ctl functions --span fib steps
 step 6
-run "$PERFREC" ctl stop steps
-expect_status 0
+run_ok "$PERFREC" ctl stop steps
 step 8
 finish 4
 stop_daemon
@@ -145,8 +141,7 @@ int main(void)
 SOURCE
 gcc -O2 -fPIC -shared -o plugin.so plugin.c && gcc -O2 -o host host.c ||
 	fail 'cannot compile host.c'
-run "$PERFREC" record --patch --alloc=off --cpu=off -o data -- ./host
-expect_status 0
+run_ok "$PERFREC" record --patch --alloc=off --cpu=off -o data -- ./host
 expect_eq 'output' "$(sort -u out)" 42
 expect_eq 'functions of the host' "$(json data/summary.json '[.functions[].name] |
 	sort | join(" ")')" 'call main'

@@ -6,7 +6,6 @@
 # each call from outside (which is longer) and from inside (shorter): what
 # perfrec says lies between the two.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 # ./planted: three threads and a child call even() and uneven(); 1 in 20 calls is
 # slow. Writes "NAME CALLS", and the median, p99 and maximum measured inside and
@@ -222,8 +221,7 @@ check short/summary.json
 	fail 'the trace has all calls'
 
 # --- what a person sees ---
-run "$PERFREC" report data
-expect_status 0
+run_ok "$PERFREC" report data
 expect_match out ' total +median +p99 +max +function'
 # order KEY: the names, in this order.
 order()
@@ -238,15 +236,13 @@ expect_eq 'the median of even is the least' "$(order median | awk '{ print $NF }
 expect_eq 'the order by p99' "$("$PERFREC" report --json --sort p99 data |
 	jq '[.functions[] | select(.recorded > 0) | .p99_ns] | . == (sort | reverse)')" \
 	true
-run "$PERFREC" report --sort median data
-expect_status 0
+run_ok "$PERFREC" report --sort median data
 
 # A summary of an older perfrec does not know it.
 cp -r data old
 jq 'del(.functions[] | .median_ns, .p99_ns, .max_ns, .durations)' \
 	data/summary.json >old/summary.json
-run "$PERFREC" report old
-expect_status 0
+run_ok "$PERFREC" report old
 expect_no_match out ' median '
 for key in median p99 max; do
 	run "$PERFREC" report --sort $key old

@@ -5,7 +5,7 @@
 # running ones with their open calls. It does not disturb the profile at the end.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/profile.sh"
-need protoc jq
+need protoc
 
 build steps -pthread <<'SOURCE'
 #include <pthread.h>
@@ -52,8 +52,7 @@ SOURCE
 # flush: its profile is then in $profile.
 flush()
 {
-	run "$PERFREC" ctl -o data flush
-	expect_status 0
+	run_ok "$PERFREC" ctl -o data flush
 	profile=$(sed -n "s|^$PWD/||p" out | grep 'wall\.2')
 	[ -n "$profile" ] || fail "no profile among: $(cat out)"
 }

@@ -6,7 +6,6 @@
 # two slowest calls of half a second, which were perfrec's doing alone.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 build stalled -O1 <<'SOURCE'
 #include <fcntl.h>

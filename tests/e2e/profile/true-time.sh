@@ -6,7 +6,7 @@
 # exact, in both.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/profile.sh"
-need protoc jq strings
+need protoc strings
 
 build program -O2 <<'SOURCE'
 #include <stdlib.h>
@@ -34,8 +34,7 @@ of()
 	json data/summary.json ".functions[] | select(.name == \"$1\") | $2"
 }
 
-run "$PERFREC" record --alloc=off --cpu=off -o data ./program
-expect_status 0
+run_ok "$PERFREC" record --alloc=off --cpu=off -o data ./program
 expect_match err '  times      are without the [0-9.]* [mu]*s that perfrec took'
 expect_eq 'more was measured' "$(json data/summary.json '[.functions[] |
 	.self_ns < .measured_self_ns and .total_ns < .measured_total_ns and
@@ -76,16 +75,14 @@ expect_match err '--raw: choose --view functions or span'
 
 # Most samples of CPU time are in the hooks: they say what a span costs. Without
 # perf_event there are none.
-run "$PERFREC" record --alloc=off --cpu=2000 -o data ./program
-expect_status 0
+run_ok "$PERFREC" record --alloc=off --cpu=2000 -o data ./program
 expect_eq 'samples in the hooks' "$(json data/summary.json '
 	.totals.cpu_samples < 10 or .cost.own_samples > 0')" true
 expect_eq 'no more than all' "$(json data/summary.json '
 	.cost.own_samples <= .totals.cpu_samples')" true
 
 # Counted calls are exact, none is recorded, and the profile says so.
-run "$PERFREC" record --alloc=off --count leaf -o data ./program
-expect_status 0
+run_ok "$PERFREC" record --alloc=off --count leaf -o data ./program
 expect_match err '1 function counted, 0 off; in all 100.0 % of 1,000,002 calls only' \
 	' c  leaf$'
 expect_eq 'calls of leaf' \

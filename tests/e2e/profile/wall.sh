@@ -5,7 +5,7 @@
 # threads, a fork, an exec, C++, deep recursion and a limit of depth.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/profile.sh"
-need protoc jq g++
+need protoc g++
 
 cat >many.cc <<'SOURCE'
 #include <cstdio>
@@ -45,8 +45,7 @@ int main(int argc, char **argv)
 SOURCE
 g++ -O1 -g -finstrument-functions -o many many.cc -pthread ||
 	fail "cannot compile many.cc"
-run "$PERFREC" record -q -o data -- ./many
-expect_status 0
+run_ok "$PERFREC" record -q -o data -- ./many
 expect_eq output "$(cat out)" 2000
 expect_profile data
 expect_match profile.tsv '^640	[0-9]+	leaf\(long\)	' \
@@ -66,6 +65,5 @@ expect_match counts '^640	'
 
 # Also where the program itself leaves functions out.
 build_calls
-run "$PERFREC" record -q --depth 1 -o depth -- ./calls 100
-expect_status 0
+run_ok "$PERFREC" record -q --depth 1 -o depth -- ./calls 100
 expect_profile depth

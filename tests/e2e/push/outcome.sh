@@ -27,9 +27,8 @@ after()
 	start_server state
 	printf "$plan" >state/plan
 	windows spool 5 kinds=cpu,memory
-	run "$O/perfrec-push" --spool spool --linger 120s "$@" "$scheme+http://127.0.0.1:$port" \
+	run_ok "$O/perfrec-push" --spool spool --linger 120s "$@" "$scheme+http://127.0.0.1:$port" \
 		</dev/null
-	expect_status 0
 	last_line "$line"
 	expect_eq "figures after $plan" "$(counter spool "$figures")" "$want"
 }
@@ -67,21 +66,18 @@ expect_eq counters "$(counter spool '[.pushed_windows, .refused_windows]')" '[6,
 echo '* any' >state2/plan
 for quiet in '' -q; do
 	rm -rf data
-	run "$PERFREC" record $quiet --push "parca+http://127.0.0.1:$two" -o data true
-	expect_status 0
+	run_ok "$PERFREC" record $quiet --push "parca+http://127.0.0.1:$two" -o data true
 	if [ -z "$quiet" ]; then
 		last_line "parca.* got 1 window .[1-9] profiles?."
 	else
 		[ ! -s err ] || fail "$(cat err)"
 	fi
 	expect_none data/.push
-	run "$PERFREC" record $quiet --push "parca+http://127.0.0.1:$port" -o data true
-	expect_status 0
+	run_ok "$PERFREC" record $quiet --push "parca+http://127.0.0.1:$port" -o data true
 	last_line "warning: parca.* got 0 windows .0 profiles.; refused for good: 1 .400."
 	expect_eq counters "$(counter data/.push '[.pushed_windows, .refused_windows]')" '[0,{"400":1}]'
 done
-run "$PERFREC" record -q --push parca+http://127.0.0.1:1 -o data true
-expect_status 0
+run_ok "$PERFREC" record -q --push parca+http://127.0.0.1:1 -o data true
 last_line "warning: parca.* got 0 windows .0 profiles.; 1 window that was not sent stays in 'data/.push'"
 expect_eq 'lines about windows that stay' "$(grep -c 'not sent' err)" 1
 
@@ -89,9 +85,8 @@ expect_eq 'lines about windows that stay' "$(grep -c 'not sent' err)" 1
 export PYROSCOPE_BASIC_AUTH_USER=secret PYROSCOPE_BASIC_AUTH_PASSWORD=secret \
 	PYROSCOPE_AUTH_TOKEN=secret PARCA_BEARER_TOKEN=secret \
 	OTEL_EXPORTER_OTLP_HEADERS=a=secret UPLOAD_TOKEN=own
-run "$PERFREC" record -q --push "parca+http://127.0.0.1:$two" --on-finish 'env >env' -o data \
+run_ok "$PERFREC" record -q --push "parca+http://127.0.0.1:$two" --on-finish 'env >env' -o data \
 	sh -c 'env >env.program'
-expect_status 0
 expect_no_match env secret
 expect_match env '^UPLOAD_TOKEN=own$' '^PERFREC_RECORDING='
 expect_match env.program '^PARCA_BEARER_TOKEN=secret$'

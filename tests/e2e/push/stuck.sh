@@ -7,7 +7,7 @@
 . "$TOP/tests/e2e/lib/stacks.sh"
 . "$TOP/tests/e2e/lib/windows.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need protoc jq gcc python3
+need protoc gcc python3
 
 build calls <<'SOURCE'
 #include <stdlib.h>
@@ -32,8 +32,7 @@ echo $$ >pid
 exec sleep 1000
 SCRIPT
 touch stop
-run "$PERFREC" record -q --push parca+http://one -o data ./calls
-expect_status 0
+run_ok "$PERFREC" record -q --push parca+http://one -o data ./calls
 expect_match err 'perfrec-push does not end: it is killed'
 expect_match err "1 window was not sent: it is in 'data/.push'"
 [ -s data/summary.json ] || fail 'no summary'
@@ -111,10 +110,9 @@ echo "$@" >args
 cat >/dev/null
 rm -rf "$2"/[0-9]*
 SCRIPT
-run env PYROSCOPE_SERVER_ADDRESS=http://one:4040 \
+run_ok env PYROSCOPE_SERVER_ADDRESS=http://one:4040 \
 	OTEL_EXPORTER_OTLP_ENDPOINT=http://two:4318 "$PERFREC" record -q \
 	--push-auth file --otlp-version 1 --push -o variables true
-expect_status 0
 expect_eq 'command line' "$(cat args)" \
 	'--spool variables/.push --spool-size 67108864 --push-auth file --otlp-version 1 --quiet pyroscope+http://one:4040 otlp+http://two:4318'
 PERFREC_PUSH=/nowhere run "$PERFREC" record --push otlp+http://one -o none true

@@ -9,8 +9,7 @@
 
 push=$O/perfrec-push
 mkdir spool
-run "$push" --help
-expect_status 0
+run_ok "$push" --help
 expect_match out '--spool-size SIZE'
 run "$push" http://127.0.0.1
 expect_error 2 'needs --spool DIR and a URL'

@@ -8,7 +8,7 @@
 . "$TOP/tests/e2e/lib/stacks.sh"
 . "$TOP/tests/e2e/lib/windows.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need protoc jq gcc python3
+need protoc gcc python3
 
 # It goes on until "stop" is there, and does some of everything.
 cat >busy.c <<'SOURCE'
@@ -143,8 +143,7 @@ expect_match got '^[1-9][0-9]* main;burn$'
 expect_no_match stacks.text '^  label'
 # The spool in the folder of a recording moves with the folder.
 for _ in 1 2; do
-	run "$PERFREC" record -q -o data true
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data true
 done
 expect_none data/.push data.old/.push
 
@@ -154,8 +153,7 @@ cat >/dev/null
 echo '{"pushes": 3}' >"$2/push.json"
 rm -rf "$2"/[0-9]*
 SCRIPT
-run "$PERFREC" record -q --push parca+http://one --push-interval 1s -o data ./busy
-expect_status 0
+run_ok "$PERFREC" record -q --push parca+http://one --push-interval 1s -o data ./busy
 expect_eq stderr "$(cat err)" ''
 expect_none data/.push
 

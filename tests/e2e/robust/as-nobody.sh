@@ -4,7 +4,7 @@
 # one for the recording. A message names folders that the user may not write.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/surroundings.sh"
-need jq setpriv
+need setpriv
 [ "$(id -u)" = 0 ] || skip 'only root becomes nobody'
 build_calls
 # nobody COMMAND...

@@ -3,7 +3,6 @@
 # As root, also as root of a user namespace only: recordings are complete.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/surroundings.sh"
-need jq
 build_calls
 as=
 if [ "$(id -u)" != 0 ]; then

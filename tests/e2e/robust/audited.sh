@@ -5,7 +5,7 @@
 # which it does not have, and crashed. Such programs run, and are recorded as
 # without the audit library.
 . "$TOP/tests/e2e/lib.sh"
-need jq sotruss
+need sotruss
 
 cat >audit.c <<'SOURCE'
 #define _GNU_SOURCE

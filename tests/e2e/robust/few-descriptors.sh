@@ -6,7 +6,6 @@
 # recording. Now these children wait until files are closed, and nothing is lost.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 . "$TOP/tests/attacks/lib.sh"
 brood=
 trap 'kill -KILL $attacker $collector $brood 2>/dev/null' EXIT

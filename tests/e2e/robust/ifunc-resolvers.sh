@@ -6,7 +6,6 @@
 # is thread-local storage. With hooks and malloc() they behave as without perfrec.
 # Their calls are not recorded, all others are.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 cat >resolved.h <<'SOURCE'
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 # its own, with perfrec inside. Without /proc it says that.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/surroundings.sh"
-need jq unshare
+need unshare
 unshare -Urpfmniu --mount-proc true 2>/dev/null ||
 	skip 'no namespaces of a user are permitted here'
 build_calls

@@ -5,7 +5,6 @@
 # remove unfinished ones. KILLS is the number of rounds.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 build calls <<'SOURCE'
 #include <unistd.h>
@@ -99,8 +98,7 @@ for kill in $(seq "${KILLS:-4}"); do
 	run "$PERFREC" report "$data"
 	expect_error 1 'was killed; its snapshots are in .*--repair'
 	expect_eq 'what a report removes' "$(hidden)" "$before"
-	run "$PERFREC" report --repair "$data"
-	expect_status 0
+	run_ok "$PERFREC" report --repair "$data"
 	expect_match err 'is of --flight: its snapshots, in'
 	[ "$before" -eq 0 ] || expect_match err 'removed [0-9]+ snapshots? of'
 	[ "$kill" != 1 ] || expect_match err 'removed 1 file of'
@@ -108,8 +106,7 @@ for kill in $(seq "${KILLS:-4}"); do
 	expect_eq 'snapshots' "$(find "$data/snapshots" -mindepth 1 \
 		-maxdepth 1 | wc -l)" "$announced"
 	check_whole
-	run "$PERFREC" report --repair "$data"
-	expect_status 0
+	run_ok "$PERFREC" report --repair "$data"
 	expect_no_match err removed
 done
 

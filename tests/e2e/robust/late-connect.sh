@@ -7,7 +7,6 @@
 # excluded functions.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 # Loaded into the collector, which then writes no text while ./stall exists.
 cat >slow.c <<'SOURCE'

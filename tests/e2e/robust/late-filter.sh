@@ -5,7 +5,6 @@
 # all files, counted and reported.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 # ./calls: from its first call on names may be read.
 build calls <<'SOURCE'

@@ -3,7 +3,6 @@
 # A hostile process has leases on the memory of its rings: opening such memory to
 # write waits 45 s. `perfrec record` records another process meanwhile.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build_calls
 cat >both.sh <<'SCRIPT'

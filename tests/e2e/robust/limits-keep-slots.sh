@@ -14,8 +14,7 @@ prog robust/limits
 for limit in -1 512 -2 -3; do
 	for when in early late; do
 		./limits $limit $when || continue # mlockall() may be forbidden
-		run timeout 200 "$PERFREC" record -o data ./limits $limit $when
-		expect_status 0
+		run_ok timeout 200 "$PERFREC" record -o data ./limits $limit $when
 		expect_eq "spans, $limit, $when" "$(json data/summary.json \
 			'.totals | .spans, .unslotted_spans' | tr '\n' ' ')" '3 0 '
 	done
@@ -24,8 +23,7 @@ done
 # No room at all: the thread that sets the limit keeps its slot, or gets one. The
 # child has none, and the summary says why.
 for when in early late; do
-	run timeout 200 "$PERFREC" record -o data ./limits 0 $when
-	expect_status 0
+	run_ok timeout 200 "$PERFREC" record -o data ./limits 0 $when
 	expect_eq "spans, 0, $when" "$(json data/summary.json \
 		'.totals | .spans, .unslotted_spans' | tr '\n' ' ')" '1 1 '
 	expect_match err '1 span of threads that have no slot: the program set RLIMIT_AS'
@@ -64,8 +62,7 @@ __attribute__((no_instrument_function)) int main(void)
 }
 SOURCE
 ./locks >expected || exit 0 # only root may become another user
-run timeout 200 "$PERFREC" record -q -o data ./locks
-expect_status 0
+run_ok timeout 200 "$PERFREC" record -q -o data ./locks
 expect_match out '^(locked, errno 0|Cannot allocate memory)$'
 expect_eq 'spans' "$(json data/summary.json \
 	'.totals | .spans, .unslotted_spans' | tr '\n' ' ')" '1 1 '

@@ -4,7 +4,6 @@
 # recording works, or a line names the limit to raise.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/surroundings.sh"
-need jq
 build_calls
 # below LIMIT REGEX: recording works, or the line matches; "" for REGEX: it works.
 # Messages go through a pipe, because the limit also holds for a file.

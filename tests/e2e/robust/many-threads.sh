@@ -4,7 +4,6 @@
 # except for reported losses. There are 4,096 slots, and none becomes free while a
 # busy machine does not let the collector run.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build herd -pthread <<'SOURCE'
 #define _GNU_SOURCE
@@ -67,8 +66,7 @@ AWK
 # recorded VARIABLE...: under perfrec, as the program itself says.
 recorded()
 {
-	run timeout 100 env "$@" "$PERFREC" record -q -o data ./herd
-	expect_status 0
+	run_ok timeout 100 env "$@" "$PERFREC" record -q -o data ./herd
 	json data/summary.json '.processes[0] | .pid as $pid | .threads[] |
 		select(.tid != $pid) | "\(.name)\t\(.tid)\t\(.spans)"' >threads
 	unslotted=$(json data/summary.json .totals.unslotted_spans)

@@ -5,7 +5,6 @@
 # line says that it is not.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/surroundings.sh"
-need jq
 build_calls
 group=
 trap '[ -z "$group" ] || rmdir "$group"' EXIT

@@ -92,8 +92,7 @@ failing()
 }
 
 build_calls
-run "$PERFREC" record -q -o data ./calls 10
-expect_status 0
+run_ok "$PERFREC" record -q -o data ./calls 10
 for on in FAIL_ON=1 FAIL_ONCE=1; do
 	failing $on "$PERFREC" record -q --cpu=off -o new /bin/true
 done

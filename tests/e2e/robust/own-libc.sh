@@ -5,7 +5,7 @@
 # except for those that it needs itself: the shim never calls any of them. A called
 # function prints its name and ends the program.
 . "$TOP/tests/e2e/lib.sh"
-need jq nm
+need nm
 shim=$O/libperfrec_preload.so
 
 # Functions that the program calls, and that start it. own-malloc.sh tests the
@@ -69,8 +69,7 @@ for flags in '-pie -fPIE' -no-pie; do
 	# shellcheck disable=SC2086 # a list
 	gcc -D_GNU_SOURCE -O1 -g $flags -fno-builtin -finstrument-functions -rdynamic \
 		-o own "$TOP/tests/progs/robust/own.c" own.S || fail "gcc $flags"
-	run ./own
-	expect_status 0
+	run_ok ./own
 	for disabled in 0 1; do
 		PERFREC_DISABLE=$disabled PERFREC_QUIET=1 LD_PRELOAD=$shim \
 			run ./own
@@ -81,8 +80,7 @@ for flags in '-pie -fPIE' -no-pie; do
 		'--depth 2 --alloc=exact'; do
 		rm -rf data
 		# shellcheck disable=SC2086 # a list
-		run "$PERFREC" record -q $options -o data -- ./own
-		expect_status 0
+		run_ok "$PERFREC" record -q $options -o data -- ./own
 		# -q still reports spans that a busy machine made it drop.
 		expect_eq "$flags $options: output" \
 			"$(cat out; grep -v '^perfrec: lost .*: the ring was full' err)" \

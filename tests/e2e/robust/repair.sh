@@ -6,7 +6,6 @@
 # a trace that is cut at any byte is read up to there; and while the collector
 # runs, nobody repairs. perfrec record says that its collector was killed.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 prog robust/repair_me
 seed=${SEED:-$(od -An -N3 -tu4 /dev/urandom | tr -d ' ')}
@@ -68,8 +67,7 @@ for options in '' '--compress' '--ring-size 64K --on-full drop'; do
 	rm lost/summary.json lost/wall.pb.gz
 	listing lost >before
 	figures whole/summary.json >wanted
-	run "$PERFREC" report --json lost
-	expect_status 0
+	run_ok "$PERFREC" report --json lost
 	expect_match err "'lost' has no summary.json.*perfrec report --repair lost"
 	figures out >got
 	diff wanted got || fail "report $options: other figures"
@@ -87,8 +85,7 @@ for options in '' '--compress' '--ring-size 64K --on-full drop'; do
 	run "$PERFREC" export --to folded lost
 	expect_error 1 'its collector was killed; perfrec report --repair lost'
 
-	run "$PERFREC" report --repair lost
-	expect_status 0
+	run_ok "$PERFREC" report --repair lost
 	expect_match err "'lost' has summary.json and wall.pb.gz now.*, and ends at [0-9.]+m?s: what came later is lost"
 	expect_match out 'Not known: allocations, CPU samples'
 	"$PERFREC" report --json lost >out || fail 'report of what was repaired'
@@ -102,8 +99,7 @@ for options in '' '--compress' '--ring-size 64K --on-full drop'; do
 	"$PERFREC" report --html page lost || fail 'no page of what was repaired'
 
 	listing lost >before
-	run "$PERFREC" report --repair lost
-	expect_status 0
+	run_ok "$PERFREC" report --repair lost
 	expect_match err 'there is nothing to repair'
 	listing lost >after
 	diff before after || fail 'the second repair has changed something'
@@ -175,8 +171,7 @@ for dir in whole whole-z; do
 	mkdir cut
 	head -c -3 $dir/trace.pftrace >cut/trace.pftrace
 	"$PERFREC" report --repair cut >out 2>err || fail "$(cat err)"
-	run "$PERFREC" report --json --from 0ns cut
-	expect_status 0
+	run_ok "$PERFREC" report --json --from 0ns cut
 	expect_match err "warning: 'cut/trace.pftrace' ends in [0-9]* bytes of half a packet, because its collector was killed"
 done
 
@@ -185,8 +180,7 @@ rm -rf cut
 mkdir cut
 head -c 50000 whole/trace.pftrace >cut/trace.pftrace
 head -c 50000 /dev/zero >>cut/trace.pftrace
-run "$PERFREC" report --json cut
-expect_status 0
+run_ok "$PERFREC" report --json cut
 expect_eq 'damaged' "$(json out '.rebuilt | .damaged, .cut_bytes' | xargs)" 'true 0'
 expect_eq 'notes of damage' "$(json out '.notes[]' |
 	grep -c 'is damaged at byte [0-9]* of 100000: what follows')" 1
@@ -247,8 +241,7 @@ for options in '' '--compress'; do
 	expect_eq "status of record $options" $? 1
 	expect_match err.record 'perfrec-collect was killed by signal 9' \
 		"'killed' is not complete: its trace ends there.*report --repair killed"
-	run "$PERFREC" report --json killed
-	expect_status 0
+	run_ok "$PERFREC" report --json killed
 	[ "$(json out .totals.threads)" -gt 1 ] || fail 'no threads'
 	[ "$(json out .totals.spans)" -gt 1000 ] || fail 'hardly a span'
 	"$PERFREC" report --repair killed >out 2>err || fail "$(cat err)"

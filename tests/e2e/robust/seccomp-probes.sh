@@ -4,7 +4,6 @@
 # seccomp() and prctl() calls that must fail. They change nothing: the thread
 # goes on recording, and a full ring still waits for the collector.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build probe <<'SOURCE'
 #define _GNU_SOURCE

@@ -6,7 +6,6 @@
 # at most half the bytes that its threads wrote. It gives up before their rings have
 # been written once: after that it could not be more.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build slow -pthread <<'SOURCE'
 #define _GNU_SOURCE
@@ -91,8 +90,7 @@ int main(void)
 }
 SOURCE
 
-run "$PERFREC" record -q --ring-size 1M -o data ./slow
-expect_status 0
+run_ok "$PERFREC" record -q --ring-size 1M -o data ./slow
 expect_eq "calls" "$(json data/summary.json '[.functions[] |
 	select(.name == "leaf") | .calls] | add')" \
 	"$(awk '{ sum += $1 } END { printf "%d", sum }' out)"

@@ -4,7 +4,6 @@
 # a large one to be demangled, and so does its recording.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 pointers=$(head -c 4000 /dev/zero | tr '\0' P)
 functions=$(head -c 3000 /dev/zero | tr '\0' F)

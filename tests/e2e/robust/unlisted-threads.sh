@@ -4,7 +4,6 @@
 # memory after their end.
 # long: starts 66,000 threads
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build short -pthread <<'C'
 #include <pthread.h>

@@ -5,7 +5,6 @@
 # functions: the program runs as ever, lacks spans, and it is said why. (Nothing was
 # said but "no function of this program is instrumented".)
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 cat >calls.c <<'SOURCE'
 #include <stdio.h>
@@ -66,21 +65,18 @@ ssize_t pread(int fd, void *to, size_t bytes, off_t at)
 SOURCE
 ${CC:-gcc} -O1 -fno-builtin -shared -fPIC -o libfail.so fail.c || fail 'cannot compile fail.c'
 
-run "$PERFREC" record -q -o data ./calls
-expect_status 0
+run_ok "$PERFREC" record -q -o data ./calls
 expect_eq spans "$(json data/summary.json .totals.spans)" 2
-run env LD_PRELOAD="$PWD/libfail.so" "$PERFREC" record -q --no-cache \
+run_ok env LD_PRELOAD="$PWD/libfail.so" "$PERFREC" record -q --no-cache \
 	-o data ./calls
-expect_status 0
 expect_eq output "$(cat out)" done
 expect_eq spans "$(json data/summary.json .totals.spans)" 0
 expect_match err '/calls can be changed, and none of an entry build is recorded: it cannot be read'
 
 lacking=0
 for at in $(seq 1 45); do
-	run env FAIL_AT=$at LD_PRELOAD="$PWD/libfail.so" "$PERFREC" record -q \
+	run_ok env FAIL_AT=$at LD_PRELOAD="$PWD/libfail.so" "$PERFREC" record -q \
 		--no-cache -o data ./calls
-	expect_status 0
 	expect_eq output "$(cat out)" done
 	[ "$(json data/summary.json .totals.spans)" -eq 2 ] && continue
 	lacking=$((lacking + 1))

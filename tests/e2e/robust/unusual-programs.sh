@@ -141,8 +141,7 @@ check
 # Stripped: module+offset, of the same calls.
 build_calls
 strip -o stripped calls
-run "$PERFREC" record -q -o data ./stripped 500
-expect_status 0
+run_ok "$PERFREC" record -q -o data ./stripped 500
 check --counts >counts
 expect_match counts '^500	stripped\+0x[0-9a-f]+$'
 expect_eq 'calls' "$(awk '{ n += $1 } END { print n }' counts)" 502
@@ -163,8 +162,7 @@ SOURCE
 for binary in deletes "$PWD/deletes.stripped"; do
 	[ -e "$binary" ] || strip -o "$binary" kept
 	cp "$binary" kept
-	run "$PERFREC" record -q -o data "./${binary##*/}"
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data "./${binary##*/}"
 	expect_none "$binary"
 	check --counts >counts.${binary##*.}
 done

@@ -37,12 +37,10 @@ stacks()
 		on { sub(/^==[0-9]*== /, ""); gsub(/0x[0-9A-F]*: /, ""); print }' \
 		"$1" | sed 's/loss record .*//'
 }
-run valgrind --leak-check=full ./leaks
-expect_status 0
+run_ok valgrind --leak-check=full ./leaks
 stacks err >expected
 grep -q 'by main' expected || skip 'valgrind sees no callers here'
-run timeout 200 "$PERFREC" record -q -o data valgrind --leak-check=full ./leaks
-expect_status 0
+run_ok timeout 200 "$PERFREC" record -q -o data valgrind --leak-check=full ./leaks
 stacks err >got
 cmp -s expected got || fail "valgrind's leaks have changed: $(diff expected got)"
 spans=$(json data/summary.json .totals.spans)

@@ -5,7 +5,7 @@
 # their figures, and the row of a collector that stands still drops spans: it is
 # measured on what scripts/bench.sh starts.
 . "$TOP/tests/e2e/lib.sh"
-need gcc jq
+need gcc
 bin=$O/tests/bench
 
 cat >lines.c <<'SOURCE'
@@ -14,12 +14,10 @@ int one(int x) { return x + 1; }
 int main(void) { return one(0) - 1; }
 SOURCE
 gcc -g -O0 -o lines lines.c || fail lines
-run "$bin/symbolize" "$PWD/lines" 20 addresses
-expect_status 0
+run_ok "$bin/symbolize" "$PWD/lines" 20 addresses
 expect_match out '^[0-9]+ [0-9]+ [1-9]'
 
-run "$bin/profile" 1000 .
-expect_status 0
+run_ok "$bin/profile" 1000 .
 expect_match out '^[0-9]+ [0-9]+ [1-9][0-9]*$'
 
 # The function daemon_start(), with what the script gives it.

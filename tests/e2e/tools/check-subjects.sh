@@ -18,14 +18,12 @@ commit 'Older than the rule.'
 cp "$TOP/scripts/check-subjects.sh" .
 git add check-subjects.sh
 commit 'This one adds the rule'
-run sh check-subjects.sh
-expect_status 0
+run_ok sh check-subjects.sh
 
 commit 'ring: need one word less'
 commit 'push, spool: compress windows of 15 s'
 commit 'collector/base: bring .clang-format up to date'
-run sh check-subjects.sh
-expect_status 0
+run_ok sh check-subjects.sh
 run sh check-subjects.sh HEAD~4..
 expect_status 1
 expect_match err '^[0-9a-f]* This one adds the rule: '

@@ -4,7 +4,7 @@
 # and destructors of threads, and fails when the trace has another tree, another
 # number of calls, or there is nothing to compare.
 . "$TOP/tests/e2e/lib.sh"
-need gcc nm jq
+need gcc nm
 
 mkdir programs
 cat >programs/s-tree.c <<'SOURCE'

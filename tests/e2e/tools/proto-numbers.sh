@@ -5,12 +5,10 @@
 # separately, those of fields.h are the ones of proto/, and a wrong one is found.
 . "$TOP/tests/e2e/lib.sh"
 
-run "$TOP/scripts/check-proto-numbers.sh"
-expect_status 0
+run_ok "$TOP/scripts/check-proto-numbers.sh"
 for proto in profile push otlp; do
-	run "$TOP/scripts/check-proto-numbers.sh" "$TOP/proto/$proto.proto" \
+	run_ok "$TOP/scripts/check-proto-numbers.sh" "$TOP/proto/$proto.proto" \
 		"$TOP/tests/golden/$proto-numbers.tsv"
-	expect_status 0
 done
 
 proto=$TOP/proto/perfetto_trace.proto

@@ -5,14 +5,12 @@
 # their own, and nothing is repaired or guessed. Made before anything was
 # recorded, they are said to be of unknown origin.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 prog trace/coroutines
 
 for seed in 1 2 3; do
-	run timeout 100 "$PERFREC" record --alloc=off --cpu=off -q -o data \
+	run_ok timeout 100 "$PERFREC" record --alloc=off --cpu=off -q -o data \
 		./coroutines $seed
-	expect_status 0
 	sort -s -n -k1,1 out >logged
 	"$O/tests/tools/trace_check" --dump data/trace.pftrace |
 		awk '$1 ~ /[BE]/ && !/perfrec: / {
@@ -46,8 +44,7 @@ sed '/^int main/s/^/QUIET /; /^#define QUIET/a\
 int main(int, char **) QUIET;' "$TOP/tests/progs/trace/coroutines.c" >source
 cmp -s source "$TOP/tests/progs/trace/coroutines.c" && fail 'nothing is quiet'
 build quiet <source
-run timeout 100 "$PERFREC" record --alloc=off --cpu=off -o data ./quiet 1
-expect_status 0
+run_ok timeout 100 "$PERFREC" record --alloc=off --cpu=off -o data ./quiet 1
 expect_match err 'mixed .* contexts of unknown origin'
 "$O/tests/tools/trace_check" data/trace.pftrace || fail 'a rule is broken'
 "$O/tests/tools/trace_check" --dump data/trace.pftrace |

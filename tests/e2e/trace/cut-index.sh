@@ -34,8 +34,7 @@ same_parts()
 		fail "$folder: a replay or an export by the index is another one"
 }
 
-run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 500
-expect_status 0
+run_ok "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 500
 # Several extents, or all is read each time.
 [ "$(stat -c %s data/trace.pftrace)" -gt 600000 ] || fail 'a small trace'
 same data --count 6 --damage 4 --slowest leaf --slowest one_round \
@@ -43,18 +42,15 @@ same data --count 6 --damage 4 --slowest leaf --slowest one_round \
 same_parts data --damage 4 --thread "$(json data/summary.json \
 	'.processes[0].pid')"
 
-run "$PERFREC" record -q --on-full=block --compress --alloc exact --cpu 499 \
+run_ok "$PERFREC" record -q --on-full=block --compress --alloc exact --cpu 499 \
 	-o packed ./ranges 300
-expect_status 0
 same packed --seed 3 --count 3 --slowest annotate --find annotate
 same_parts packed --seed 3
 
-run "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
-expect_status 0
+run_ok "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
 same long --seed 4 --count 3
 
-run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
-expect_status 0
+run_ok "$PERFREC" record -q --on-full=block -o stacks ./coroutines
 same stacks --seed 5 --count 3 --find leaf
 same_parts stacks --seed 5
 

@@ -22,19 +22,16 @@ holds()
 		"$PERFREC" "$check" "$dir" || fail "cuts of $dir are wrong"
 }
 
-run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
-expect_status 0
+run_ok "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
 holds data slices,clipped,arguments,instants,values,states,flows,lanes,contexts,gaps \
 	--compress --count 12 --thread '5 worker' --slowest leaf --slowest one_round
 
 # CPU samples, every block of memory, the trace in bundles.
-run "$PERFREC" record -q --on-full=block --compress --alloc exact --cpu 499 \
+run_ok "$PERFREC" record -q --on-full=block --compress --alloc exact --cpu 499 \
 	-o packed ./ranges 5
-expect_status 0
 holds packed slices,clipped,values,contexts --seed 2 --count 6 --slowest annotate
 
-run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
-expect_status 0
+run_ok "$PERFREC" record -q --on-full=block -o stacks ./coroutines
 holds stacks slices,clipped,contexts --seed 3 --count 4
 
 # Spans are lost while the collector is stopped.

@@ -6,7 +6,6 @@
 # the compiler inlined, however control went.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/nesting.sh"
-need jq
 
 # record_at N FILE [ARGUMENT...]: the calls of ./program to FILE, in their order
 # on each track, as deep as they are.
@@ -16,9 +15,8 @@ record_at()
 	file=$2
 	shift 2
 	rm -rf data
-	run "$PERFREC" record --alloc=off --cpu=off -q -o data \
+	run_ok "$PERFREC" record --alloc=off --cpu=off -q -o data \
 		${limit:+--depth "$limit"} -- ./program "$@"
-	expect_status 0
 	"$O/tests/tools/trace_check" --dump data/trace.pftrace >dump ||
 		fail "$what: the trace at depth ${limit:-all} is broken"
 	# Threads are numbered as they began.
@@ -117,10 +115,9 @@ for mode in block drop; do
 		*) expected=629996 ;;
 		esac
 		rm -rf data
-		run "$PERFREC" record --alloc=off --cpu=off -q -o data \
+		run_ok "$PERFREC" record --alloc=off --cpu=off -q -o data \
 			--depth $depth --on-full $mode --ring-size 64K -- \
 			./program
-		expect_status 0
 		expect_eq "$mode, depth $depth: spans, orphans, repairs" \
 			"$(json data/summary.json '.totals | "\(.spans +
 			.dropped_spans) \(.orphan_ends) \(.repaired_slices)"')" \

@@ -6,7 +6,7 @@
 # preloaded shim does, and ends after it.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/real/compare.sh"
-need jq nm
+need nm
 
 cat >library.c <<'EOS'
 static volatile int sum;

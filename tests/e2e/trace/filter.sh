@@ -4,7 +4,6 @@
 # --exclude, --filter and --depth leave out the named functions and nothing else: in
 # many threads, for functions that are new to the recording, and after a longjmp.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 trap ': >go' EXIT
 
 cat >plugin.c <<'EOS'

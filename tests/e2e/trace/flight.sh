@@ -4,7 +4,6 @@
 # its own. Overlapping snapshots become one, the oldest go, and a snapshot that
 # cannot be written causes no other harm.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 need prlimit
 
 build server -lpthread <<'SOURCE'
@@ -110,25 +109,20 @@ expect_eq 'window' "$(json "$why" '.to_ns - .from_ns')" 100000000
 expect_eq 'missing' "$(json "$why" '.missing | length')" 0
 expect_eq 'threads' "$(json "$why" .trace.threads)" 2
 slices=$(json "$why" .trace.slices)
-run "$PERFREC" report --json "$folder"
-expect_status 0
+run_ok "$PERFREC" report --json "$folder"
 [ ! -s err ] || fail "report said: $(cat err)"
 expect_eq 'slices' "$(json out .totals.spans)" "$slices"
 grep -q 'This is a snapshot of .*somebody asked' out ||
 	fail "report does not say what it is: $(cat out)"
 expect_eq 'functions' "$(jq -r '[.functions[].name] | sort | join(" ")' out)" \
 	'main request serve step'
-run "$PERFREC" find --json --limit 0 'request > 0us' "$folder"
-expect_status 0
+run_ok "$PERFREC" find --json --limit 0 'request > 0us' "$folder"
 [ "$(jq '.calls | length' out)" -gt 0 ] || fail 'no request is found'
-run "$PERFREC" replay "$folder"
-expect_status 0
+run_ok "$PERFREC" replay "$folder"
 [ ! -s err ] || fail "replay said: $(cat err)"
-run "$PERFREC" cut --from 10ms --to 20ms -o cut.pftrace "$folder"
-expect_status 0
+run_ok "$PERFREC" cut --from 10ms --to 20ms -o cut.pftrace "$folder"
 "$O/tests/tools/trace_check" cut.pftrace || fail 'the cut of a snapshot'
-run "$PERFREC" report --repair "$folder"
-expect_status 0
+run_ok "$PERFREC" report --repair "$folder"
 end
 grep -q "snapshot 'one/snapshots/${folder##*/}': .*somebody asked" one.err ||
 	fail "not announced: $(cat one.err)"
@@ -171,8 +165,7 @@ expect_eq 'removed so far' "$(figure removed_snapshots)" 1
 [ "$(figure flight_bytes)" -gt 0 ] || fail 'the memory is empty'
 expect_eq 'memory' "$(figure flight_bytes_max)" 268435456
 [ "$(figure flight_kept_ns)" -gt 0 ] || fail 'nothing is kept'
-run "$PERFREC" ctl -o three stats
-expect_status 0
+run_ok "$PERFREC" ctl -o three stats
 expect_match out 'KEPT +MEMORY +TRIGGERS +NO SNAP\. +SNAPSHOTS +REMOVED' \
 	' 4 +0 +4 +1 +0 .* three'
 end
@@ -211,8 +204,7 @@ touch stop
 wait $recorder && fail 'status 0'
 expect_match killed.err "'killed' is not complete: it has only the snapshots"
 expect_no_match killed.err '--repair'
-run "$PERFREC" report "$(ls -d killed/snapshots/*)"
-expect_status 0
+run_ok "$PERFREC" report "$(ls -d killed/snapshots/*)"
 
 # --- few switches of threads are written, though a packet has room for more
 slow=slow

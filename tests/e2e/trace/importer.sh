@@ -6,7 +6,6 @@
 # program works and sleeps by turns meanwhile. No process starts after its own
 # slices.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 check=$O/tests/tools/trace_check
 build rounds <<'SOURCE'

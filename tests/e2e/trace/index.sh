@@ -51,33 +51,28 @@ same_cuts()
 		"$folder" || fail "$folder: a cut by the index is another one"
 }
 
-run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
-expect_status 0
+run_ok "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
 same data --count 8 --damage 6
 same_calls data
 curves data -i
 
-run "$PERFREC" record -q --on-full=block --compress --alloc exact -o packed \
+run_ok "$PERFREC" record -q --on-full=block --compress --alloc exact -o packed \
 	./ranges 5
-expect_status 0
 same packed --seed 2 --count 6 --damage 3
 curves packed -i
 
-run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
-expect_status 0
+run_ok "$PERFREC" record -q --on-full=block -o stacks ./coroutines
 same stacks --seed 3 --count 5
 same_calls stacks --seed 3
 
-run "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
-expect_status 0
+run_ok "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
 same long --seed 4 --count 5
 
 # Several chunks: of 64 Ki calls, and a part of one.
 prog trace/many
 for compress in off on; do
-	run "$PERFREC" record -q --on-full=block --compress=$compress \
+	run_ok "$PERFREC" record -q --on-full=block --compress=$compress \
 		-o "many-$compress" ./many
-	expect_status 0
 	same "many-$compress" --seed 5 --count 3
 done
 same_cuts many-on --seed 5 --find leaf
@@ -114,9 +109,8 @@ grep -q main many-off.out || fail 'no call of main'
 
 # The index has the last values of many counters, and is small nevertheless.
 prog trace/counters
-run "$PERFREC" record -q --on-full=block --compress=off -o set \
+run_ok "$PERFREC" record -q --on-full=block --compress=off -o set \
 	./counters 248 300 2 calls
-expect_status 0
 same_cuts set --seed 9
 curves set -i
 index_bytes=$(stat -c %s set/trace.index)

@@ -6,7 +6,7 @@
 # compressed, with each kind of event, with its index and without it. Its files
 # respect the limit on the disk. The counts are those of the whole run.
 . "$TOP/tests/e2e/lib.sh"
-need python3 jq
+need python3
 
 prog trace/ranges
 prog trace/coroutines
@@ -52,8 +52,7 @@ check()
 	expect_eq "$1: trace_stopped" \
 		"$(json "$1/summary.json" .totals.trace_stopped)" null
 	cp "$1/trace.index" index.first
-	run "$PERFREC" index "$1"
-	expect_status 0
+	run_ok "$PERFREC" index "$1"
 	cmp -s index.first "$1/trace.index" || fail "$1: another index"
 }
 
@@ -147,9 +146,8 @@ int main(void)
 	return 0;
 }
 SOURCE
-run "$PERFREC" record -q --on-full=block --alloc=off --cpu=off --compress=off \
+run_ok "$PERFREC" record -q --on-full=block --alloc=off --cpu=off --compress=off \
 	--keep last --max-size 8M -o tasks-data ./tasks
-expect_status 0
 check tasks-data
 "$O/tests/tools/trace_check" --importer tasks-data/trace.pftrace >lines ||
 	fail 'trace_check --importer'
@@ -190,22 +188,19 @@ program=$(pgrep -P $recorder -x bulk) || fail 'no program'
 kill -9 "$collector"
 kill "$program"
 wait $recorder
-run "$PERFREC" report killed
-expect_status 0
+run_ok "$PERFREC" report killed
 expect_match out 'nest'
 run "$PERFREC" open killed
 expect_status 1
 expect_match err 'is in two files'
-run "$PERFREC" report --repair killed
-expect_status 0
+run_ok "$PERFREC" report --repair killed
 expect_none killed/trace.head killed/.trace.joined
 [ -s killed/trace.index ] || fail 'no index'
 "$O/tests/tools/trace_check" --allow-open --allow-cut killed/trace.pftrace ||
 	fail 'killed: a rule is broken'
 
 # Less than that: all of it is there.
-run "$PERFREC" record -q --keep last --max-size 8M -o all ./bulk 2
-expect_status 0
+run_ok "$PERFREC" record -q --keep last --max-size 8M -o all ./bulk 2
 expect_eq 'given up' "$(json all/summary.json .totals.trace_given_up_bytes)" 0
 expect_eq 'slices' "$("$O/tests/tools/trace_check" --counts all/trace.pftrace |
 	awk '$2 == "nest" { print $1 }')" $((2 * 300 * 21))

@@ -8,7 +8,6 @@
 # times as long.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 export PERFREC_RING_KB=64	# rings count as memory of the collector, too
 
 # record FOLDER SPANS PROGRAM ARGUMENT...: by a collector of its own, whose memory at
@@ -45,13 +44,11 @@ adds_up()
 	for part in 0 1 2 3 4; do
 		upto=$(((part + 1) * step))
 		[ $part -lt 4 ] || upto=$((9 * step))
-		run "$PERFREC" report --json --limit 0 --from $((part * step))ns \
+		run_ok "$PERFREC" report --json --limit 0 --from $((part * step))ns \
 			--to ${upto}ns "$1"
-		expect_status 0
 		mv out part.$part
 	done
-	run "$PERFREC" report --json --limit 0 --from 0ns --to $((9 * step))ns "$1"
-	expect_status 0
+	run_ok "$PERFREC" report --json --limit 0 --from 0ns --to $((9 * step))ns "$1"
 	[ "$(jq '.functions | length' out)" -ge 4 ] || fail 'few functions'
 	expect_eq "$1: times of all parts" "$(sums part.?)" "$(sums out)"
 	spans=$(json "$1/summary.json" .totals.spans)

@@ -45,8 +45,7 @@ calls=$((1 + 5 * (1 + 400 * 301 * 3)))
 # cut SIZE [OPTION...]: record with this limit; leaves trace.json.
 cut()
 {
-	run timeout 100 "$PERFREC" record -q -o data --max-size "$@" ./nest
-	expect_status 0
+	run_ok timeout 100 "$PERFREC" record -q -o data --max-size "$@" ./nest
 	bytes=$(stat -c %s data/trace.pftrace)
 	[ "$bytes" -le "$1" ] || fail "$*: the trace has $bytes bytes"
 	expect_eq "$*: trace_stopped" \

@@ -4,7 +4,6 @@
 # calls in the trace have their callers; output made from the trace says that calls
 # are missing; a killed collector has written the starts of open calls.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build calls -I"$TOP/preload" <<'SOURCE'
 #include <perfrec.h>
@@ -126,8 +125,7 @@ run "$PERFREC" replay short
 expect_match err 'calls shorter than 20.0 ms are not in the trace'
 run "$PERFREC" replay all
 expect_no_match err 'are not in the trace'
-run "$PERFREC" find 'request > 1ns' short
-expect_status 0
+run_ok "$PERFREC" find 'request > 1ns' short
 expect_match err 'calls shorter than 20.0 ms are not in the trace'
 expect_eq 'the minimum of find' \
 	"$("$PERFREC" find --json 'request > 1ns' short 2>err |
@@ -149,8 +147,7 @@ cp -r short lost
 rm lost/summary.json lost/wall.pb.gz
 run "$PERFREC" report lost
 expect_match out 'Calls shorter than 20.0 ms are missing'
-run "$PERFREC" report --repair lost
-expect_status 0
+run_ok "$PERFREC" report --repair lost
 expect_match out 'Calls shorter than 20.0 ms are missing'
 
 # --- a collector that is killed
@@ -176,8 +173,7 @@ touch go
 wait $recorder
 "$O/tests/tools/trace_check" --allow-open --allow-cut killed/trace.pftrace ||
 	fail 'the trace of a killed collector breaks a rule'
-run "$PERFREC" report --json killed
-expect_status 0
+run_ok "$PERFREC" report --json killed
 for name in main wait_for; do
 	expect_eq "$name of a killed collector" \
 		"$(json out ".functions[] | select(.name == \"$name\") | .calls")" 1
@@ -185,8 +181,7 @@ done
 
 # --- values
 for value in 0 0us 1us 1h; do
-	run "$PERFREC" record -q -o values --min-duration $value true
-	expect_status 0
+	run_ok "$PERFREC" record -q -o values --min-duration $value true
 done
 for value in 5 1.5 -1us 61m 2h 1000 soon; do
 	run "$PERFREC" record -o values --min-duration $value true

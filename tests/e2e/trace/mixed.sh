@@ -5,7 +5,7 @@
 # the same as from the uncompressed packets, wherever the bundles start. And the
 # option reports the start of compression.
 . "$TOP/tests/e2e/lib.sh"
-need jq python3
+need python3
 
 build_calls
 build threads -pthread <<'SOURCE'
@@ -88,8 +88,7 @@ seen()
 		jq -S '.functions' >"$2.functions" || fail "$1: report"
 }
 
-run "$PERFREC" record -q --compress=off --sched on -o raw -- ./threads
-expect_status 0
+run_ok "$PERFREC" record -q --compress=off --sched on -o raw -- ./threads
 seen raw raw
 expect_match raw.functions '"calls": 1500'
 for part in 0 1 2 3; do
@@ -109,8 +108,7 @@ done
 # compressed OPTION...: whether the summary says so, and whether it is so.
 compressed()
 {
-	run "$PERFREC" record -q -o data "$@" -- ./calls 1000
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data "$@" -- ./calls 1000
 	size=$(stat -c %s data/trace.pftrace)
 	unpacked=$(json data/summary.json .totals.trace_unpacked_bytes)
 	if [ "$size" -lt "$unpacked" ]; then

@@ -6,7 +6,6 @@
 # run while unwinding (g++) or not (clang++); nor do 100,000 calls deep.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/nesting.sh"
-need jq
 
 for compiler in $(compilers C++); do
 	for optimise in -O0 -O2; do
@@ -24,8 +23,7 @@ for compiler in $(compilers C++); do
 
 	build_nesting deep "$compiler" -O1
 	rm -rf data
-	run "$PERFREC" record --alloc=off --cpu=off -q -o data -- ./deep
-	expect_status 0
+	run_ok "$PERFREC" record --alloc=off --cpu=off -q -o data -- ./deep
 	"$O/tests/tools/trace_check" --dump data/trace.pftrace >dump ||
 		fail "the trace of deep is broken"
 	expect_eq 'calls after coming back' "$(awk '$1 == "B" && $6 ~ /^after/ {

@@ -5,7 +5,6 @@
 # and siglongjmp, contexts, threads that end deep inside.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/nesting.sh"
-need jq
 
 for compiler in $(compilers C); do
 	for optimise in -O0 -O2; do

@@ -5,7 +5,7 @@
 # library does not know its environment yet. Calls from there are recorded, also
 # those of a program that clears its environment there.
 . "$TOP/tests/e2e/lib.sh"
-need jq readelf
+need readelf
 
 cat >program.c <<'SOURCE'
 #include <stdlib.h>
@@ -39,8 +39,7 @@ recorded()
 {
 	what=$1
 	shift
-	run "$PERFREC" record -q -o data -- "$@"
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data -- "$@"
 	expect_eq "$what: stderr" "$(cat err)" ''
 	expect_eq "$what: calls" "$(json data/summary.json \
 		'[.functions[] | "\(.name) \(.calls)"] | sort | join(", ")')" \
@@ -54,8 +53,7 @@ for flags in '-DWIPE=0' '-DWIPE=0 -no-pie' '-DWIPE=1' \
 	# shellcheck disable=SC2086 # a list of words
 	${CC:-gcc} -O1 -g -fno-optimize-sibling-calls -finstrument-functions \
 		$flags -o program program.c || fail "cannot compile with $flags"
-	run ./program
-	expect_status 0
+	run_ok ./program
 	recorded "$flags" ./program
 done
 
@@ -70,8 +68,7 @@ entry()
 	# shellcheck disable=SC2086 # a list of words
 	"$PERFREC" cc --hooks=entry "$1" -O1 $flags -o entry program.c ||
 		fail "$1 $flags"
-	run "$PERFREC" record -o data -- ./entry
-	expect_status 0
+	run_ok "$PERFREC" record -o data -- ./entry
 	json data/summary.json .totals.preinit_starts >told
 }
 compilers=${CC:-gcc}
@@ -88,8 +85,7 @@ done
 echo 'int other(void); int other(void) { return 0; }' >other.c
 "$PERFREC" cc --hooks=entry "${CC:-gcc}" -O1 plain.o other.c -o entry ||
 	fail 'entry with plain.o'
-run "$PERFREC" record -o data -- ./entry
-expect_status 0
+run_ok "$PERFREC" record -o data -- ./entry
 expect_eq 'without hooks there: preinit_starts' \
 	"$(json data/summary.json .totals.preinit_starts)" 0
 

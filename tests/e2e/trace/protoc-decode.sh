@@ -7,8 +7,7 @@
 need protoc
 
 build_calls
-run "$PERFREC" record -q -o plain -- ./calls 100
-expect_status 0
+run_ok "$PERFREC" record -q -o plain -- ./calls 100
 protoc --decode=perfetto.protos.Trace -I "$TOP/proto" perfetto_trace.proto \
 	<plain/trace.pftrace >text || fail "protoc cannot decode the trace"
 # protoc prints unknown fields as numbers.
@@ -20,8 +19,7 @@ expect_match text 'name: "leaf"' 'name: "work"' 'name: "main"' \
 	'primary_trace_clock: (6|BUILTIN_CLOCK_BOOTTIME)' \
 	'first_packet_on_sequence: (1|true)'
 
-run "$PERFREC" record -q --compress -o packed -- ./calls 100
-expect_status 0
+run_ok "$PERFREC" record -q --compress -o packed -- ./calls 100
 protoc --decode=perfetto.protos.Trace -I "$TOP/proto" perfetto_trace.proto \
 	<packed/trace.pftrace >text || fail "protoc cannot decode the bundles"
 expect_match text 'compressed_packets: '

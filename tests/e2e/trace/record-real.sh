@@ -7,6 +7,6 @@
 # the same in an independent counter, the summary and the trace. The full
 # size, over fifty million, is `make check-real`.
 . "$TOP/tests/e2e/lib.sh"
-need jq nm gcc
+need nm gcc
 
 sh "$TOP/tests/real/record-real.sh" --quick "$O" "${REAL_DIR:-$O/real}"

@@ -44,13 +44,11 @@ same()
 # the next time.
 indexed()
 {
-	run "$PERFREC" index "$1"
-	expect_status 0
+	run_ok "$PERFREC" index "$1"
 	expect_match out "^$1/trace.index: $2 slices?, [0-9.]+ [KM]?i?B"
 	expect_none "$1/.trace.index.new"
 	cp "$1/trace.index" made
-	run "$PERFREC" index "$1"
-	expect_status 0
+	run_ok "$PERFREC" index "$1"
 	expect_match err "'$1' already has a complete index"
 	cmp -s "$1/trace.index" made || fail "$1: another index"
 }
@@ -65,29 +63,23 @@ again()
 	same "$folder" "$@"
 }
 
-run "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
-expect_status 0
+run_ok "$PERFREC" record -q --on-full=block --sched on -o data ./ranges 5
 again data '[0-9,]+' --count 5
-run "$PERFREC" record -q --on-full=block --compress --alloc exact -o packed \
+run_ok "$PERFREC" record -q --on-full=block --compress --alloc exact -o packed \
 	./ranges 5
-expect_status 0
 again packed '[0-9,]+' --count 3
-run "$PERFREC" record -q --on-full=block -o stacks ./coroutines
-expect_status 0
+run_ok "$PERFREC" record -q --on-full=block -o stacks ./coroutines
 again stacks '[0-9,]+' --count 3
-run "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
-expect_status 0
+run_ok "$PERFREC" record -q --on-full=block --min-duration 300ns -o long ./ranges 5
 again long '[0-9,]+' --count 3
 # Losses and waits, and from somewhere on compressed.
-run "$PERFREC" record -q --ring-size 64K --on-full drop -o lossy ./many
-expect_status 0
+run_ok "$PERFREC" record -q --ring-size 64K --on-full drop -o lossy ./many
 again lossy '[0-9,]+' --count 2
 
 # Several chunks.
 for compress in off on; do
-	run "$PERFREC" record -q --on-full=block --compress=$compress \
+	run_ok "$PERFREC" record -q --on-full=block --compress=$compress \
 		-o "many-$compress" ./many
-	expect_status 0
 	again "many-$compress" '359,605' --count 2
 done
 
@@ -110,8 +102,7 @@ for how in cut byte foreign none; do
 	cmp -s worse/trace.index many-off/trace.index ||
 		fail "$how: another index of the same trace"
 done
-run "$PERFREC" index --again worse
-expect_status 0
+run_ok "$PERFREC" index --again worse
 expect_match out '^worse/trace.index: 359,605 slices'
 
 # A trace that was cut at any byte: its whole packets are indexed, and threads last
@@ -121,8 +112,7 @@ for trace in many-off many-on; do
 	mkdir cut
 	random "$(stat -c %s $trace/trace.pftrace)"
 	head -c $((number / 2 + 100000)) $trace/trace.pftrace >cut/trace.pftrace
-	run "$PERFREC" index cut
-	expect_status 0
+	run_ok "$PERFREC" index cut
 	expect_match err "'cut' is no finished recording: its collector was killed"
 	same cut --count 2
 done
@@ -132,8 +122,7 @@ for part in 3 4 5 6 7; do
 	rm -rf cut
 	mkdir cut
 	head -c $((size * part / 8)) data/trace.pftrace >cut/trace.pftrace
-	run "$PERFREC" index cut
-	expect_status 0
+	run_ok "$PERFREC" index cut
 	same cut --count 1
 done
 # One that ends where a thread has begun, and has done nothing yet.
@@ -144,8 +133,7 @@ for at in $(tail -n 2 starts); do
 	rm -rf cut
 	mkdir cut
 	head -c "$at" many-off/trace.pftrace >cut/trace.pftrace
-	run "$PERFREC" index cut
-	expect_status 0
+	run_ok "$PERFREC" index cut
 	same cut --count 2
 done
 # A trace may end where a thread has an instant, and no call yet: a forked child.
@@ -156,8 +144,7 @@ while read -r at; do
 	rm -rf cut
 	mkdir cut
 	head -c "$at" data/trace.pftrace >cut/trace.pftrace
-	run "$PERFREC" index cut
-	expect_status 0
+	run_ok "$PERFREC" index cut
 	same cut --count 1
 done <last
 expect_eq 'instants of a thread without calls' \
@@ -181,9 +168,8 @@ done
 cmp whole.txt torn.txt || fail 'what is before the damage is reported otherwise'
 
 # A large trace that has to be read says how not to.
-run "$PERFREC" record -q --on-full=block --compress=off --max-size 1G -o large \
+run_ok "$PERFREC" record -q --on-full=block --compress=off --max-size 1G -o large \
 	./many 6
-expect_status 0
 cp large/trace.index whole.index
 for how in none short whole; do
 	case $how in
@@ -191,8 +177,7 @@ for how in none short whole; do
 	short) head -c $(($(stat -c %s whole.index) / 8)) whole.index >large/trace.index ;;
 	whole) cp whole.index large/trace.index ;;
 	esac
-	run "$PERFREC" report --from 0ns --to 1ms large
-	expect_status 0
+	run_ok "$PERFREC" report --from 0ns --to 1ms large
 	case $how in
 	none) expect_match err '[0-9.]+ MiB of the trace were read, because it has no index that fits: perfrec index large makes' ;;
 	short) expect_match err '[0-9.]+ MiB of the trace were read, because its index ends early: perfrec index large' ;;

@@ -9,7 +9,6 @@
 # Limits are wide: summary.json has the true sums of the kernel, in which each
 # switch costs the thread time that lies between the records of switches.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 check=$O/tests/tools/trace_check
 build worker -finstrument-functions -O1 -pthread <<'SOURCE'
@@ -78,11 +77,9 @@ has_all()
 	[ "$1" -ge 160 ] || fail "$1 switches in the trace"
 }
 
-run "$PERFREC" record -q -o data -- ./worker
-expect_status 0
+run_ok "$PERFREC" record -q -o data -- ./worker
 mv out told
-run "$check" --json --sched data/trace.pftrace
-expect_status 0
+run_ok "$check" --json --sched data/trace.pftrace
 tail -n 1 out >totals
 switches=$(jq .switches totals)
 [ "$switches" -gt 0 ] || skip 'the kernel does not tell of switches here'
@@ -161,19 +158,15 @@ expect_eq 'CPU time of the calls' "$(jq '[.traceEvents | map(select(.tts)) |
 	chrome.json)" "$outermost"
 
 # The same in bundles of compressed packets.
-run "$PERFREC" record -q --compress -o packed -- ./worker
-expect_status 0
+run_ok "$PERFREC" record -q --compress -o packed -- ./worker
 mv out told
-run "$check" --json packed/trace.pftrace
-expect_status 0
+run_ok "$check" --json packed/trace.pftrace
 has_all "$(jq .switches out)"
 "$PERFREC" replay packed >text || fail 'perfrec replay'
 expect_match text '^ *time s  *took  *on CPU '
 
-run "$PERFREC" record -q --sched off -o without -- ./worker
-expect_status 0
-run "$check" --json without/trace.pftrace
-expect_status 0
+run_ok "$PERFREC" record -q --sched off -o without -- ./worker
+run_ok "$check" --json without/trace.pftrace
 expect_eq 'switches without --sched' "$(jq .switches out)" 0
 "$PERFREC" replay without >text || fail 'perfrec replay'
 expect_match text '^ *time s  *took  *thread  calls$'

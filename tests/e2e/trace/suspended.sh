@@ -5,7 +5,6 @@
 # time is not on a CPU for them: in the tables, and by the trace alone, for a whole
 # recording and for a part that starts while contexts are suspended.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build swaps -finstrument-functions -O1 <<'SOURCE'
 #include <time.h>
@@ -75,8 +74,7 @@ int main(void)
 	return 0;
 }
 SOURCE
-run "$PERFREC" record -q --sched=on --alloc=off --cpu=off -o data ./swaps
-expect_status 0
+run_ok "$PERFREC" record -q --sched=on --alloc=off --cpu=off -o data ./swaps
 [ "$(json data/summary.json .totals.on_cpu_ns)" -gt 0 ] ||
 	skip 'the kernel tells nobody here when threads ran'
 "$O/tests/tools/trace_check" data/trace.pftrace || fail 'a rule is broken'
@@ -148,8 +146,7 @@ int main(void)
 	return 0;
 }
 SOURCE
-run "$PERFREC" record -q --sched=on --alloc=off --cpu=off -o data ./often
-expect_status 0
+run_ok "$PERFREC" record -q --sched=on --alloc=off --cpu=off -o data ./often
 "$O/tests/tools/trace_check" data/trace.pftrace || fail 'a rule is broken'
 "$PERFREC" dump data | grep '"end".*"name":"\(main\|other\)"' | jq -s -c 'map({ name, known: (.on_cpu_ns + .preempted_ns + .waited_ns),
 		unknown: .unknown_sched_ns, took: .took_ns })' >often

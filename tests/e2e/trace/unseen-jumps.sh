@@ -6,14 +6,12 @@
 # Destructors of the last round got a track of their own; calls of vfork children
 # counted as calls of threads without a slot.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 # recorded PROGRAM: its output goes to out.
 recorded()
 {
 	./"$1" >expected 2>&1
-	run timeout 200 "$PERFREC" record -q --alloc=off --cpu=off -o data ./"$1"
-	expect_status 0
+	run_ok timeout 200 "$PERFREC" record -q --alloc=off --cpu=off -o data ./"$1"
 	cmp -s expected out || fail "$1: output has changed"
 	"$O/tests/tools/trace_check" data/trace.pftrace ||
 		fail "$1: a rule is broken"

@@ -29,9 +29,8 @@ as_nobody()
 {
 	dir=$1
 	# shellcheck disable=SC2086 # a list of options
-	run ../nobody ../programs/perfrec record -q $2 -o "$dir" \
+	run_ok ../nobody ../programs/perfrec record -q $2 -o "$dir" \
 		"../programs/$3" "$4"
-	expect_status 0
 	cp out "$dir.truth"
 	# shellcheck disable=SC2086 # no word, or one
 	waits_agree "$dir" $sums

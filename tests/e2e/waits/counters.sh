@@ -4,7 +4,6 @@
 # recording and stderr name them once, and the rest is recorded. An unknown counter
 # is refused with the list of counters.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build loops <<'SOURCE'
 static volatile unsigned long g_count;
@@ -39,8 +38,7 @@ count()
 		select(.name == \"$1\") | .$3] | add // 0" data/summary.json
 }
 
-run "$PERFREC" record -o data --counters cycles,instructions ./loops
-expect_status 0
+run_ok "$PERFREC" record -o data --counters cycles,instructions ./loops
 mv err record.err
 expect_eq 'settings' "$(jq -c .settings.counters data/summary.json)" \
 	'["instructions","cycles"]'

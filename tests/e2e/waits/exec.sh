@@ -20,8 +20,7 @@ no_more_than_used()
 }
 
 # A child of fork() calls exec(), and so does a child that sh makes by vfork().
-run "$PERFREC" record -q -o shell -- sh -c '/bin/true; /bin/true; sleep 1'
-expect_status 0
+run_ok "$PERFREC" record -q -o shell -- sh -c '/bin/true; /bin/true; sleep 1'
 no_more_than_used shell
 
 cat >sleeper.c <<-'SOURCE'
@@ -36,8 +35,7 @@ cat >sleeper.c <<-'SOURCE'
 gcc -static -o sleeper sleeper.c || skip 'no static C library'
 
 # An image that never says hello.
-run "$PERFREC" record -q -o static -- sh -c './sleeper & ./sleeper; wait'
-expect_status 0
+run_ok "$PERFREC" record -q -o static -- sh -c './sleeper & ./sleeper; wait'
 no_more_than_used static
 
 # The thread that calls exec() is not the first, another one works until then.
@@ -78,8 +76,7 @@ build threads -lpthread <<-'SOURCE'
 			pause();
 	}
 	SOURCE
-run "$PERFREC" record -q -o image -- ./threads ./sleeper
-expect_status 0
+run_ok "$PERFREC" record -q -o image -- ./threads ./sleeper
 json image/summary.json '.functions[] | select(.name == "main") | .total_ns' \
 	>main
 wall=$(json image/summary.json .wall_ns)

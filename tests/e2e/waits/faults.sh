@@ -4,7 +4,6 @@
 # thread and forked child; without it they are null. Their number is known: each
 # new page of a mapping without huge pages.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 build faults <<'SOURCE'
 #include <pthread.h>
@@ -88,16 +87,14 @@ check()
 	between "$1: none" "$(function none faults)" 0 10
 }
 
-run "$PERFREC" record -q --faults -o data ./faults
-expect_status 0
+run_ok "$PERFREC" record -q --faults -o data ./faults
 if jq -e '.notes | any(test("perf_event_open"))' data/summary.json >/dev/null; then
 	echo 'perf_event_open is not permitted here'
 	exit 77
 fi
 expect_eq 'nothing is lost' "$(json data/summary.json .totals.lost_cpu_samples)" 0
 check 'with samples and switches'
-run "$PERFREC" report --view span --sort faults data
-expect_status 0
+run_ok "$PERFREC" report --view span --sort faults data
 grep -q ' faults .*function$' out || fail 'no column of faults'
 expect_eq 'the first row' "$(awk 'rows { print $NF == "[faults]" ? $(NF - 1) : $NF; exit }
 	/function$/ { rows = 1 }' out)" touch

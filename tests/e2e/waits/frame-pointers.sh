@@ -76,10 +76,8 @@ for build in 'gcc -O0' 'gcc -O1 -fno-omit-frame-pointer' \
 	# shellcheck disable=SC2086 # a command
 	$build -g -o sleeper sleeper.c 2>/dev/null || continue
 	rm -rf data
-	run "$PERFREC" record -q -o data -- ./sleeper
-	expect_status 0
-	run "$PERFREC" export --to folded --value blocked data
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data -- ./sleeper
+	run_ok "$PERFREC" export --to folded --value blocked data
 	grep 'leaf;usleep' out >stacks || fail "$build: no stack of leaf()"
 	if grep -vE 'main;calls;(moves;|branches;|(recurse;){1,5})?leaf;usleep' \
 		stacks

@@ -17,10 +17,8 @@ gcc -O1 -x c -o loops - <<-'SOURCE' || fail 'cannot compile'
 		return 0;
 	}
 	SOURCE
-run "$PERFREC" record -q -o data -- ./loops
-expect_status 0
+run_ok "$PERFREC" record -q -o data -- ./loops
 expect_eq 'silent threads' "$(json data/summary.json .totals.silent_threads)" 1
-run "$PERFREC" report --view wait data
-expect_status 0
+run_ok "$PERFREC" report --view wait data
 # On a busy machine it may wait for a page of its file.
 expect_match out '^  in all +blocked '

@@ -20,8 +20,7 @@ for try in 1 2 3; do
 	grep '^parent' err >ids ||
 		fail "the program does not say who it is: $(cat err)"
 	read -r _ parent _ _ _ pipe _ <ids
-	run "$PERFREC" report --json --view wait data
-	expect_status 0
+	run_ok "$PERFREC" report --json --view wait data
 	jq -r '.functions[] | "\(.self.waits) \(.name)"' out >objects ||
 		fail "no objects: $(head -c 300 out)"
 	: >few

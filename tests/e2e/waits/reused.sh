@@ -9,8 +9,7 @@ need unshare
 # Ids are chosen in a namespace of the test's own.
 unshare -pf --mount-proc "$WAITS/tasks" reused >alone 2>err ||
 	skip "nobody may choose thread ids here: $(cat err)"
-run unshare -pf --mount-proc "$PERFREC" record -q -o reused "$WAITS/tasks" reused
-expect_status 0
+run_ok unshare -pf --mount-proc "$PERFREC" record -q -o reused "$WAITS/tasks" reused
 cp out reused.truth
 ids=$(jq -r 'select(.is == "thread").tid' out | sort | uniq -d | wc -l)
 [ "$ids" -gt 0 ] || fail 'no id came again'

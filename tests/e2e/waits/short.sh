@@ -65,10 +65,8 @@ is_read()
 }
 for try in 1 2 3 4 5; do
 	rm -rf data
-	run "$PERFREC" record -q -o data -- ./short
-	expect_status 0
-	run "$PERFREC" report --json --view wait data
-	expect_status 0
+	run_ok "$PERFREC" record -q -o data -- ./short
+	run_ok "$PERFREC" report --json --view wait data
 	jq -r '.functions[] | "\(.self.blocked) \(.name)"' out >objects
 	! is_read || break
 	[ $try -lt 5 ] || fail "of $(blocked take) and $(blocked nap) ns: $(cat objects)"

@@ -9,10 +9,8 @@
 perf_permitted || skip 'the kernel permits no perf events here'
 
 build_calls
-run "$PERFREC" record -q -o data ./calls 100000
-expect_status 0
-run "$PERFREC" doctor data
-expect_status 0
+run_ok "$PERFREC" record -q -o data ./calls 100000
+run_ok "$PERFREC" doctor data
 expect_match out '^good  functions ' '^good  threads ' '^good  silent ' \
 	'^good  states ' 'do not contradict'
 

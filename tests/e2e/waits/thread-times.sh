@@ -4,7 +4,6 @@
 # values that the thread itself reads at its end, since the start of the recording.
 # For a thread that was killed, and without --sched, they are null.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 # ./times: three threads, which print their times: "NAME TID USER SYSTEM FAULTS".
 build times <<'SOURCE'
@@ -113,8 +112,7 @@ expect_most()
 	[ "$2" -le "$3" ] || fail "$1: $2, more than $3"
 }
 
-run "$PERFREC" record -q --sched on -o data ./times
-expect_status 0
+run_ok "$PERFREC" record -q --sched on -o data ./times
 for name in user system faults; do
 	user=$(thread $name user_ns) system=$(thread $name system_ns)
 	faults=$(thread $name minor_faults)
@@ -133,8 +131,7 @@ expect_least 'faults of main' "$(thread end minor_faults)" \
 	$(($(said end 5) - $(said begin 5)))
 expect_most 'faults of main' "$(thread end minor_faults)" $(($(said end 5) - 20))
 
-run "$PERFREC" record -q --sched off -o data ./times
-expect_status 0
+run_ok "$PERFREC" record -q --sched off -o data ./times
 expect_eq 'without --sched' "$(thread user user_ns) $(thread end minor_faults)" \
 	'null null'
 

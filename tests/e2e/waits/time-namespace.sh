@@ -39,9 +39,8 @@ build naps <<-'SOURCE'
 for offset in 500000 -1; do
 	unshare -T --boottime $offset --monotonic $offset --fork true 2>err ||
 		skip "no time namespace: $(cat err)"
-	run unshare -T --boottime $offset --monotonic $offset --fork \
+	run_ok unshare -T --boottime $offset --monotonic $offset --fork \
 		"$PERFREC" record -q --cpu 999 -o "at$offset" -- ./naps
-	expect_status 0
 	json "at$offset/summary.json" '.functions[] | select(.name == "nap") |
 		[.blocked_self_ns + .runnable_self_ns >= 95000000,
 			.on_cpu_self_ns < .self_ns / 2] | all' >slept

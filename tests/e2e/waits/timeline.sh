@@ -6,7 +6,6 @@
 # trace_check compares them with the switches of the trace. Waits are no calls: no
 # figure, list or file of calls contains them.
 . "$TOP/tests/e2e/lib.sh"
-need jq
 
 check=$O/tests/tools/trace_check
 build waiter -finstrument-functions -O1 -pthread <<'SOURCE'
@@ -107,8 +106,7 @@ same_waits()
 			"\(.waits_inferred) \(.waits_inferred_ns)"')"
 }
 
-run "$PERFREC" record -q -o data -- ./waiter
-expect_status 0
+run_ok "$PERFREC" record -q -o data -- ./waiter
 "$check" --json data/trace.pftrace >totals || fail "trace_check: $(cat totals)"
 [ "$(jq .switches totals)" -gt 0 ] ||
 	skip 'the kernel does not tell of switches here'
@@ -179,11 +177,9 @@ expect_eq 'functions of the trace' \
 		rebuilt.json)" 0
 
 # The same in bundles of compressed packets; without switches there are none.
-run "$PERFREC" record -q --compress -o packed -- ./waiter
-expect_status 0
+run_ok "$PERFREC" record -q --compress -o packed -- ./waiter
 "$check" --waits packed/trace.pftrace >waits || fail 'trace_check'
 same_waits packed
-run "$PERFREC" record -q --sched off -o without -- ./waiter
-expect_status 0
+run_ok "$PERFREC" record -q --sched off -o without -- ./waiter
 expect_eq 'waits without switches' \
 	"$("$check" --waits without/trace.pftrace | wc -l)" 0

@@ -5,7 +5,7 @@
 # the ids as labels, and annotations as arguments. The record is the program's, a
 # linked library's or an opened one's, with each form of thread-local access.
 . "$TOP/tests/e2e/lib.sh"
-need gcc jq python3
+need gcc python3
 
 from=$TOP/tests/progs/who
 flags="-O1 -Wall -Wextra -Wconversion -Werror -I$TOP/preload"

@@ -7,7 +7,7 @@
 # without a request.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/windows.sh"
-need gcc g++ jq python3
+need gcc g++ python3
 
 program=$TOP/tests/progs/who/requests.c
 gcc -O1 -finstrument-functions -Wall -Wextra -Wpedantic -Wconversion -Werror \

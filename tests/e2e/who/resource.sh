@@ -5,7 +5,6 @@
 # trace, profiles and reports have it.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 publishes=$O/tests/progs/who/publishes
 unset OTEL_SERVICE_NAME OTEL_RESOURCE_ATTRIBUTES KUBERNETES_SERVICE_HOST \
