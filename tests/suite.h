@@ -3,6 +3,7 @@
  * suite - tests made with check that register themselves. The tests of a file are a
  * suite, named after the file: test_bytes.c has the suite "bytes". tests/suite.c has
  * the main function, which is linked with one file or with the files of a room.
+ * Tests need not include what this file includes.
  *
  *	FIXTURE(make_table, free_table);
  *
@@ -21,10 +22,13 @@
 
 #include <check.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "shared/atomic.h"
+#include "shared/compiler.h"
 
 /* check reports the line of every assertion to its runner through a pipe, for
  * the message after a crash. A million assertions in a loop would take seconds,

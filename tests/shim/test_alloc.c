@@ -4,10 +4,6 @@
  * order, thread by thread. Other allocators than the C library's are tested if
  * they are installed.
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

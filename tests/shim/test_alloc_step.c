@@ -6,10 +6,6 @@
  * handlers and interrupted calls once each and untorn, and none of a forked
  * child.
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -6,9 +6,6 @@
  * time, so a busy machine only prolongs the test.
  */
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

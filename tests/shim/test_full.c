@@ -7,17 +7,12 @@
  * above it.
  */
 #include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "shared/atomic.h"
-#include "shared/compiler.h"
 #include "shared/futex.h"
 #include "tests/shim/mini_collector.h"
 #include "tests/shim/victims/room_victim.h"

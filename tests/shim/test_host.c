@@ -4,9 +4,6 @@
  * are recorded. A case makes 1,000 spans unless the table says otherwise. Every
  * case also runs without a collector.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -4,10 +4,6 @@
  * their recorded jumps match their own notes.
  */
 #include <limits.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -5,9 +5,6 @@
  * child. A filter that kills the caller shows whether it does.
  */
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

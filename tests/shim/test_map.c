@@ -7,15 +7,10 @@
  */
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "shared/compiler.h"
 #include "tests/shim/victims/map_victim.h"
 #include "tests/shim/mini_collector.h"
 #include "tests/suite.h"

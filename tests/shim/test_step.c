@@ -5,10 +5,6 @@
  * handler: each record of a completed hook is there once and untorn, clocks
  * never step back, and a forked child never writes to its parent's ring.
  */
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -7,15 +7,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "collector/code/thunks.h"
-#include "shared/compiler.h"
 #include "tests/shim/mini_collector.h"
 #include "tests/shim/victims/thunk_victim.h"
 #include "tests/suite.h"

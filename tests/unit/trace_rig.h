@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * trace_rig - a trace of one thread in memory, for tests of trace readers. It
- * uses the writers of collector/trace. A test writes the head of the trace,
- * initializes g_encoder, and then writes calls.
+ * uses the writers of collector/trace. A test writes the head of the trace, by
+ * write_trace_head() or by itself, and then calls.
  */
 #ifndef PERFREC_TESTS_UNIT_TRACE_RIG_H
 #define PERFREC_TESTS_UNIT_TRACE_RIG_H
 
 #include <stdint.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "collector/trace/encode.h"
+#include "collector/trace/out_perfetto.h"
 #include "tests/suite.h"
 
 #define START_NS 1000000000ULL
@@ -28,6 +32,43 @@ static inline void wrote(size_t bytes)
 {
 	ck_assert_uint_gt(bytes, 0);
 	g_bytes += bytes;
+}
+
+/* Starts a trace: process 7 and its thread @tid, whose functions have @names. */
+static inline void write_trace_head(uint32_t sequence, int tid,
+				    const struct out_name *names, size_t count)
+{
+	const struct out_clocks clocks = { .boottime = START_NS };
+	const uint8_t uuid[16] = { 1 };
+	char *command[] = { "./app", NULL };
+	const struct out_process process = {
+		.uuid = PROCESS, .pid = 7, .name = "app", .cmdline = command
+	};
+	const struct out_thread thread = { .uuid = THREAD,
+					   .sequence = sequence,
+					   .pid = 7,
+					   .tid = tid,
+					   .name = "worker",
+					   .start_ns = START_NS };
+
+	g_bytes = 0;
+	wrote(out_perfetto_preamble(ROOM, &clocks, uuid, NULL, 0));
+	wrote(out_perfetto_process(ROOM, &process));
+	wrote(out_perfetto_thread(ROOM, &thread));
+	wrote(out_perfetto_names(ROOM, sequence, names, count));
+	encoder_init(&g_encoder, sequence, START_NS);
+}
+
+/* Writes the first @bytes of the trace to a file of memory. Returns its descriptor,
+ * which the caller closes, and its @path. */
+static inline int keep_trace(size_t bytes, char path[32])
+{
+	int fd = memfd_create("trace", MFD_CLOEXEC);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, g_trace, bytes), (ssize_t)bytes);
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
+	return fd;
 }
 
 static inline void write_begin(uint32_t iid, uint64_t ns)

@@ -5,6 +5,7 @@
 # sum, share or total of the program's functions contains it. Tables had rows
 # such as `heap_live_remove [libperfrec_preload.so]`.
 . "$TOP/tests/e2e/lib.sh"
+need python3
 
 build program -O1 <<'SOURCE'
 #include <stdlib.h>

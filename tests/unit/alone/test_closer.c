@@ -7,11 +7,9 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <string.h>
 #include <sys/resource.h>
 
 #include "collector/base/clock.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/slow_close.h"
 

@@ -5,7 +5,6 @@
 #include "collector/trace/flight_left.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "collector/trace/fields.h"
 #include "tests/suite.h"

@@ -2,8 +2,6 @@
 #include "collector/base/grow.h"
 
 #include <errno.h>
-#include <stdint.h>
-#include <stdlib.h>
 
 #include "collector/base/budget.h"
 #include "tests/suite.h"

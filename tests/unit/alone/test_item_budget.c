@@ -4,8 +4,6 @@
  * packet_window and trace_read.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -5,8 +5,6 @@
  */
 #include <errno.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/replay/order.h"

@@ -8,7 +8,6 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -17,7 +16,6 @@
 #include "collector/names/opener.h"
 #include "collector/names/reader.h"
 #include "collector/names/reader_wire.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 

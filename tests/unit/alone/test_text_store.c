@@ -2,9 +2,6 @@
 #include "collector/names/text_store.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/suite.h"
 

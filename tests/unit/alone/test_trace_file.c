@@ -12,9 +12,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -34,7 +31,6 @@
 #include "collector/trace/trace_file.h"
 #include "proto/perfetto_trace.pb-c.h"
 #include "shared/atomic.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 typedef Perfetto__Protos__Trace pb_trace;

@@ -2,13 +2,9 @@
 #include "collector/base/histogram.h"
 
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/base/bytes.h"
-#include "shared/compiler.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 

@@ -3,11 +3,9 @@
  * Worker threads: the order of jobs, and the end of threads.
  */
 #include <semaphore.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 
 #include "collector/base/jobs.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define JOBS 1000

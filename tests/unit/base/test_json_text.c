@@ -2,8 +2,6 @@
 #include "collector/base/json_text.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "tests/suite.h"
 

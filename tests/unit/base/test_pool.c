@@ -2,8 +2,6 @@
 #include "collector/base/pool.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "collector/base/budget.h"
 #include "shared/hash.h"

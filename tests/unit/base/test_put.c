@@ -6,11 +6,7 @@
 #include "collector/base/put.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define RIGHT_TO_LEFT "\xe2\x80\xae" /* U+202E */

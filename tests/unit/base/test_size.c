@@ -3,7 +3,6 @@
 #include "tests/suite.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 TEST(size_format_text_agrees_with_the_number)
 {

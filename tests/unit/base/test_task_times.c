@@ -3,10 +3,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -16,7 +12,6 @@
 #include <unistd.h>
 
 #include "collector/base/task_times.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define TAIL " 0 0 20 0 1 0 12345 1000 10\n"

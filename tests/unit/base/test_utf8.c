@@ -4,9 +4,6 @@
  */
 #include "collector/base/utf8.h"
 
-#include <string.h>
-
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define LENGTH(text) utf8_length(text, sizeof(text) - 1)

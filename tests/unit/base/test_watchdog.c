@@ -4,7 +4,6 @@
  */
 #include <pthread.h>
 #include <semaphore.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

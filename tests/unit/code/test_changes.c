@@ -7,13 +7,11 @@
 
 #include <fcntl.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "collector/code/forms.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 

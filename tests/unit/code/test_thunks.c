@@ -6,10 +6,8 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <ucontext.h>
 
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #if defined(__x86_64__)

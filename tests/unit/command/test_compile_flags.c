@@ -2,8 +2,6 @@
 #include "collector/command/compile_flags.h"
 #include "tests/suite.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #define WORDS_MAX 32

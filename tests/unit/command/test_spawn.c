@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
 #include <sys/socket.h>
 #include <sys/sysmacros.h>
 

@@ -7,7 +7,6 @@
 #include "collector/command/supervise.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <sys/socket.h>
 
 #include "collector/base/log.h"

@@ -7,8 +7,6 @@
 #include "tests/suite.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/compare/spread.h"
 

@@ -5,10 +5,6 @@
 #include "collector/compare/runs_match.h"
 #include "tests/suite.h"
 
-#include <string.h>
-
-#include "shared/compiler.h"
-
 static const struct {
 	const char *name, *plain, *folded;
 } names[] = {

@@ -6,7 +6,6 @@
 #include "collector/cut/cut_file.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <zlib.h>
 
 #include "collector/base/protobuf.h"

@@ -5,15 +5,10 @@
  */
 #include "collector/cut/cut_sched.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "collector/base/budget.h"
 #include "collector/read/trace_switches.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/out_sched.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define SEQUENCE 3

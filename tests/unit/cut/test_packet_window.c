@@ -7,9 +7,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,7 +18,6 @@
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_sched.h"
 #include "collector/trace/out_track.h"
-#include "shared/compiler.h"
 #include "tests/unit/trace_rig.h"
 
 #define SEQUENCE 5

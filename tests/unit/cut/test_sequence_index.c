@@ -5,8 +5,6 @@
  */
 #include "collector/cut/sequence_index.h"
 
-#include <stdlib.h>
-
 #include "collector/base/budget.h"
 #include "collector/read/time_gaps.h"
 #include "collector/trace/encode.h"

@@ -3,9 +3,6 @@
  * test_window_run - a run of plain events stops where a packet has to add what
  * the cut lacks. test_flight_write compares the output of runs with cuts.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/base/bytes.h"
 #include "collector/base/protobuf.h"
@@ -14,7 +11,6 @@
 #include "collector/trace/encode.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define SEQUENCE 7

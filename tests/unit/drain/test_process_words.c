@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/base/bytes.h"
 #include "collector/drain/process_context.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/drain/thread_figures.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define MS UINT64_C(1000000)

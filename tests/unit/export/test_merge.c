@@ -2,10 +2,6 @@
 #include "collector/export/merge.h"
 #include "tests/suite.h"
 
-#include <string.h>
-
-#include "shared/compiler.h"
-
 #define S UINT64_C(1000000000)
 #define BOOT_A "a"
 #define BOOT_B "b"

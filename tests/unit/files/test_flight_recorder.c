@@ -13,7 +13,6 @@
 #include "collector/record/flight_queue.h"
 #include "collector/record/recording.h"
 #include "collector/trace/flight_share.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 

@@ -5,12 +5,9 @@
  */
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "collector/files/calibrate.h"
 #include "collector/options/collect_options.h"
-#include "shared/compiler.h"
 #include "shared/own_cost.h"
 #include "tests/suite.h"
 

@@ -8,8 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <semaphore.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 #include <zlib.h>

@@ -3,13 +3,9 @@
  * heap and heap_table, compared with brute-force models.
  */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/heap/heap.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define BUDGET (1ULL << 28)

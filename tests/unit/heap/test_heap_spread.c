@@ -3,8 +3,6 @@
  * heap_spread: spreading never changes sums, for any samples and at any moment,
  * and undoing it restores the previous state.
  */
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/heap/heap.h"

@@ -2,7 +2,6 @@
 #include "collector/names/fd_message.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>

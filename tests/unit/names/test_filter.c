@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -9,7 +8,6 @@
 #include "collector/names/filter_table.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
-#include "shared/compiler.h"
 #include "shared/ring_shm.h"
 #include "tests/suite.h"
 

@@ -5,7 +5,6 @@
 #include "collector/names/jit_map.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <sys/mman.h>
 #include <time.h>
 

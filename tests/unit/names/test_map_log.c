@@ -9,7 +9,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/told.h"
 

@@ -8,7 +8,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
-#include <stdint.h>
 #include <sys/mman.h>
 
 #include "collector/names/map_log.h"

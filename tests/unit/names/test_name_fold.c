@@ -3,14 +3,10 @@
  * Readable forms of full names: name_fold, the patterns that match them, and
  * names shown side by side.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/names/name_fold.h"
 #include "collector/names/name_pattern.h"
 #include "collector/show/short_name.h"
-#include "shared/compiler.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 

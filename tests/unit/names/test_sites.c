@@ -5,11 +5,7 @@
  */
 #include "collector/names/sites.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "collector/names/symbols.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/told.h"
 

@@ -6,9 +6,7 @@
 #include "collector/names/unwind_cfi.h"
 
 #include <dwarf.h>
-#include <string.h>
 
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define AT 0x1000 /* virtual address of the first byte */

@@ -7,10 +7,6 @@
 #include "tests/suite.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "shared/compiler.h"
 
 #define MOST UINT64_MAX
 

@@ -6,10 +6,6 @@
 #include "tests/suite.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "shared/compiler.h"
 
 static const struct {
 	const char *text, *value, *glob;

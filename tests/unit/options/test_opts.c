@@ -8,9 +8,6 @@
 
 #include <getopt.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/base/log.h"
 #include "collector/options/collect_options.h"
@@ -19,7 +16,6 @@
 #include "collector/show/range_report.h"
 #include "collector/show/report_view.h"
 #include "collector/show/summary_print.h"
-#include "shared/compiler.h"
 
 /* --- the table ----------------------------------------------------------- */
 

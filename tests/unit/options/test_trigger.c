@@ -7,10 +7,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "shared/compiler.h"
 
 static const struct {
 	const char *text, *name;

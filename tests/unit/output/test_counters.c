@@ -2,8 +2,6 @@
 #include "collector/output/counters.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "tests/suite.h"
 

@@ -3,9 +3,6 @@
  * Messages about files that could not be written, read back from stderr.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 

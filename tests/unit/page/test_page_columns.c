@@ -2,7 +2,6 @@
  *
  * Bytes of columns, as docs/PAGE.md describes them.
  */
-#include <string.h>
 
 #include "collector/page/page_columns.h"
 #include "tests/suite.h"

@@ -6,8 +6,6 @@
 /* The shim has no library to link with. */
 #include "preload/alloc/heap_live.c" /* NOLINT(bugprone-suspicious-include) */
 
-#include <string.h>
-
 #include "tests/suite.h"
 
 #define BLOCK 0x7f0000001000ULL

@@ -4,8 +4,6 @@
  * libm, and estimates within 3 standard deviations of theory, with fixed seeds.
  */
 #include <math.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 #include "preload/alloc/poisson.h"
 #include "tests/suite.h"

@@ -3,7 +3,6 @@
  * test_span_stack - the shim's stack of spans with withheld begins: matching
  * ends, overflow, longjmp() and annotations.
  */
-#include <string.h>
 
 #include "preload/core/span_stack.h"
 #include "tests/suite.h"

@@ -20,13 +20,7 @@
  * Each flaw removes one ingredient of the contract. The explorer must then find
  * a lost wakeup.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define RING 4

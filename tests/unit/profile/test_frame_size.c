@@ -5,7 +5,6 @@
  */
 #include "collector/profile/frame_size.h"
 
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #if defined(__x86_64__)

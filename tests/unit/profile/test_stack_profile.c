@@ -8,10 +8,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -24,7 +20,6 @@
 #include "collector/profile/function_table.h"
 #include "collector/profile/stacks.h"
 #include "shared/function_shm.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/profile_back.h"
 

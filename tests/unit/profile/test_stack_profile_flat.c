@@ -8,9 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -20,7 +17,6 @@
 #include "collector/names/symbols.h"
 #include "collector/output/comments.h"
 #include "collector/replay/cct_flat.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/profile_back.h"
 

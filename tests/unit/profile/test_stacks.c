@@ -2,8 +2,6 @@
 #include "collector/profile/stacks.h"
 
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdlib.h>
 
 #include "collector/base/budget.h"
 #include "tests/suite.h"

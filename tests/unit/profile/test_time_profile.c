@@ -6,9 +6,6 @@
 #include "collector/profile/time_profile.h"
 
 #include <limits.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "collector/base/budget.h"
@@ -19,7 +16,6 @@
 #include "collector/profile/stack_profile.h"
 #include "collector/profile/stacks.h"
 #include "collector/profile/time_from.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/find_symbolize.h"
 

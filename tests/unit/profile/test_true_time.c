@@ -6,7 +6,6 @@
 
 #include "collector/profile/cost_fit.h"
 #include "collector/profile/function_table.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 static const struct own_costs costs = {

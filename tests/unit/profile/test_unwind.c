@@ -8,10 +8,6 @@
 
 #include <execinfo.h>
 #include <signal.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <ucontext.h>
@@ -24,7 +20,6 @@
 #include "collector/profile/stack_cache.h"
 #include "collector/profile/stacks.h"
 #include "collector/profile/unwind_file.h"
-#include "shared/compiler.h"
 #include "shared/function_shm.h"
 #include "shared/record_ext.h"
 #include "tests/suite.h"

@@ -6,10 +6,6 @@
 #include "collector/profile/window_profile.h"
 
 #include <errno.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "collector/base/budget.h"

@@ -3,9 +3,6 @@
  * Limits of perfrec-push: stacks, depth, bytes, and names of labels.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/push/fit.h"
 #include "collector/push/labels.h"
@@ -13,7 +10,6 @@
 #include "collector/push/pprof_pack.h"
 #include "collector/push/texts.h"
 #include "proto/profile.pb-c.h"
-#include "shared/compiler.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 

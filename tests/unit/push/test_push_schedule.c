@@ -3,9 +3,6 @@
  * The schedule of perfrec-push with a simulated clock: the time of each
  * request, and no window sent twice or lost silently.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/push/schedule.h"
 #include "tests/random.h"

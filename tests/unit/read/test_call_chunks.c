@@ -5,7 +5,6 @@
 #include "collector/read/call_chunks.h"
 
 #include "collector/read/call_search.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 /* The table's size was the largest iid plus 1, which overflowed; the name was

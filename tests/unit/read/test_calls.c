@@ -3,14 +3,11 @@
  * Sums over traces that the writers of collector/trace wrote.
  */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "collector/read/calls.h"
 #include "collector/trace/out_perfetto.h"
-#include "shared/compiler.h"
 #include "tests/unit/trace_rig.h"
 
 #define SEQUENCE 5
@@ -19,36 +16,16 @@ static struct calls *g_calls;
 
 static void write_head(void)
 {
-	const struct out_clocks clocks = { .boottime = START_NS };
-	const uint8_t uuid[16] = { 1 };
-	char *command[] = { "./app", NULL };
-	const struct out_process process = {
-		.uuid = PROCESS, .pid = 7, .name = "app", .cmdline = command
-	};
-	const struct out_thread thread = { .uuid = THREAD,
-					   .sequence = SEQUENCE,
-					   .pid = 7,
-					   .tid = 8,
-					   .name = "worker",
-					   .start_ns = START_NS };
 	const struct out_name names[] = { { 1, "main" }, { 2, "leaf" } };
 
-	g_bytes = 0;
-	wrote(out_perfetto_preamble(ROOM, &clocks, uuid, NULL, 0));
-	wrote(out_perfetto_process(ROOM, &process));
-	wrote(out_perfetto_thread(ROOM, &thread));
-	wrote(out_perfetto_names(ROOM, SEQUENCE, names, ARRAY_SIZE(names)));
-	encoder_init(&g_encoder, SEQUENCE, START_NS);
+	write_trace_head(SEQUENCE, 8, names, ARRAY_SIZE(names));
 }
 
 static void read_bytes(size_t bytes)
 {
 	char path[32];
-	int fd = memfd_create("trace", MFD_CLOEXEC);
+	int fd = keep_trace(bytes, path);
 
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, g_trace, bytes), (ssize_t)bytes);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	ck_assert_int_eq(calls_read(path, NULL, NULL, &g_calls), 0);
 	close(fd);
 }

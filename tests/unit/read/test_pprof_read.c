@@ -6,9 +6,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -16,7 +13,6 @@
 #include "collector/output/out_pprof.h"
 #include "collector/output/own_files.h"
 #include "collector/show/pprof_rows.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 

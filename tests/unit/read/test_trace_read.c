@@ -5,8 +5,6 @@
  */
 #include <errno.h>
 #include <libdeflate.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -15,7 +13,6 @@
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_stacks.h"
 #include "collector/trace/out_track.h"
-#include "shared/compiler.h"
 #include "tests/unit/trace_rig.h"
 
 #define COUNTER 33
@@ -95,11 +92,8 @@ static void pack_from(size_t from, uint8_t sequence)
 static void open_bytes(size_t bytes)
 {
 	char path[32];
-	int fd = memfd_create("trace", MFD_CLOEXEC);
+	int fd = keep_trace(bytes, path);
 
-	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(write(fd, g_trace, bytes), (ssize_t)bytes);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	ck_assert_int_eq(trace_reader_open(path, &g_reader), 0);
 	close(fd);
 }

@@ -3,8 +3,6 @@
  * Reads switches back from out_sched: a thread's state at any time is the
  * reported one, or unknown without reports.
  */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "collector/base/bytes.h"

@@ -5,15 +5,12 @@
 #include "collector/read/trace_bounds.h"
 #include "collector/read/window.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "collector/base/size.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
-#include "shared/compiler.h"
 #include "tests/unit/trace_rig.h"
 
 #define SEQUENCE 5
@@ -107,10 +104,7 @@ static void write_trace(void)
 static void set_up(void)
 {
 	write_trace();
-	g_fd = memfd_create("trace", MFD_CLOEXEC);
-	ck_assert_int_ge(g_fd, 0);
-	ck_assert_int_eq(write(g_fd, g_trace, g_bytes), (ssize_t)g_bytes);
-	snprintf(g_path, sizeof(g_path), "/proc/self/fd/%d", g_fd);
+	g_fd = keep_trace(g_bytes, g_path);
 }
 
 static void tear_down(void)

@@ -5,10 +5,6 @@
 #include "collector/record/cpu_account.h"
 #include "tests/suite.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #define MS 1000000ULL
 #define SHELL 5000000 /* beyond all pids in use */
 

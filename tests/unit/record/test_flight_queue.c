@@ -4,12 +4,9 @@
  * is full, it keeps the time span of the rest.
  */
 #include <pthread.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "collector/record/flight_queue.h"
 #include "shared/atomic.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define ROOM 256 /* same as in flight_queue.c */

@@ -3,10 +3,8 @@
  * Windows of snapshots: each event lies in one window, including its margins,
  * however events overlap and in any order.
  */
-#include <string.h>
 
 #include "collector/record/flight_windows.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define MARGIN 100

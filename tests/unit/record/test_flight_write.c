@@ -6,9 +6,6 @@
  * alone.
  */
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/base/bytes.h"
@@ -24,7 +21,6 @@
 #include "collector/trace/out_track.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define START_NS 1000000ULL

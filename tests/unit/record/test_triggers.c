@@ -8,11 +8,9 @@
 
 #include <pthread.h>
 #include <signal.h>
-#include <string.h>
 
 #include "collector/options/trigger.h"
 #include "collector/record/flight_queue.h"
-#include "shared/compiler.h"
 
 #define MS UINT64_C(1000000)
 

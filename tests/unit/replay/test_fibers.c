@@ -1,27 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include "tests/suite.h"
-#include "tests/unit/replay_text.h"
-
-static struct replay_text *g_text;
-
-static void setup(void)
-{
-	g_text = replay_text_new();
-}
-
-static void teardown(void)
-{
-	replay_text_free(g_text);
-	g_text = NULL;
-}
-
-#define RUN(...)                                                  \
-	replay_text_of(g_text, (struct record[]){ __VA_ARGS__ },  \
-		       sizeof((struct record[]){ __VA_ARGS__ }) / \
-			       sizeof(struct record))
-#define B(function, sp, ns) rec(RECORD_BEGIN, function, sp, ns)
-#define E(function, sp, ns) rec(RECORD_END, function, sp, ns)
+#include "tests/unit/replay_rig.h"
 
 /* Addresses of a jmp_buf, its copy, and contexts. */
 #define BUF 0x10010

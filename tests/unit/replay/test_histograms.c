@@ -2,13 +2,11 @@
 #include "collector/replay/histograms.h"
 
 #include <errno.h>
-#include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/replay_inner.h"
 #include "collector/trace/trace_file.h"
-#include "shared/compiler.h"
 #include "shared/record.h"
 #include "tests/suite.h"
 

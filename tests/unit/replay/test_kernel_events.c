@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/replay/kernel_events.h"
 
-#include <stdlib.h>
-
 #include "collector/base/budget.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 static struct budget g_budget;

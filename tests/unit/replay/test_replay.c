@@ -2,28 +2,7 @@
 
 #include "collector/replay/cct_flat.h"
 #include "tests/random.h"
-#include "tests/suite.h"
-#include "tests/unit/replay_text.h"
-
-static struct replay_text *g_text;
-
-static void setup(void)
-{
-	g_text = replay_text_new();
-}
-
-static void teardown(void)
-{
-	replay_text_free(g_text);
-}
-
-#define COUNTS (&g_text->replay.counts)
-#define RUN(...)                                                  \
-	replay_text_of(g_text, (struct record[]){ __VA_ARGS__ },  \
-		       sizeof((struct record[]){ __VA_ARGS__ }) / \
-			       sizeof(struct record))
-#define B(function, sp, ns) rec(RECORD_BEGIN, function, sp, ns)
-#define E(function, sp, ns) rec(RECORD_END, function, sp, ns)
+#include "tests/unit/replay_rig.h"
 
 FIXTURE(setup, teardown);
 

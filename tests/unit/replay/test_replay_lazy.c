@@ -5,18 +5,13 @@
  * the result of short_calls.h on all slices, however the records are split.
  * `SEED=n` runs one seed alone.
  */
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "collector/replay/replay_inner.h"
 #include "shared/record_ext.h"
-#include "tests/suite.h"
-#include "tests/unit/replay_text.h"
+#include "tests/unit/replay_rig.h"
 #include "tests/unit/short_calls.h"
 
 #define MIN_NS 100
-
-static struct replay_text *g_text;
 
 /* Gives begins a name and ends an argument. */
 static void describe(struct replay_note *note, struct replay *replay,
@@ -62,23 +57,10 @@ static struct replay_text *text_new(uint64_t min_ns)
 	return text;
 }
 
-static void setup(void)
+static void set_up_lazy(void)
 {
 	g_text = text_new(MIN_NS);
 }
-
-static void teardown(void)
-{
-	replay_text_free(g_text);
-}
-
-#define COUNTS (&g_text->replay.counts)
-#define RUN(...)                                                  \
-	replay_text_of(g_text, (struct record[]){ __VA_ARGS__ },  \
-		       sizeof((struct record[]){ __VA_ARGS__ }) / \
-			       sizeof(struct record))
-#define B(function, sp, ns) rec(RECORD_BEGIN, function, sp, ns)
-#define E(function, sp, ns) rec(RECORD_END, function, sp, ns)
 
 static struct record rec_extended(enum record_ext ext, uint64_t ns)
 {
@@ -106,7 +88,7 @@ static const char *visit(const struct record *records, size_t count)
 
 /* --- remaining calls ----------------------------------------------------- */
 
-FIXTURE(setup, teardown);
+FIXTURE(set_up_lazy, teardown);
 
 TEST(lazy_short_calls_leave_nothing_but_their_counts)
 {

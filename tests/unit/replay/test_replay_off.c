@@ -4,28 +4,8 @@
  * builds: replay handles missing ends and unexpected records.
  */
 #include "collector/replay/function_log.h"
-#include "tests/suite.h"
-#include "tests/unit/replay_text.h"
+#include "tests/unit/replay_rig.h"
 
-static struct replay_text *g_text;
-
-static void setup(void)
-{
-	g_text = replay_text_new();
-}
-
-static void teardown(void)
-{
-	replay_text_free(g_text);
-}
-
-#define COUNTS (&g_text->replay.counts)
-#define RUN(...)                                                  \
-	replay_text_of(g_text, (struct record[]){ __VA_ARGS__ },  \
-		       sizeof((struct record[]){ __VA_ARGS__ }) / \
-			       sizeof(struct record))
-#define B(function, sp, ns) rec(RECORD_BEGIN, function, sp, ns)
-#define E(function, sp, ns) rec(RECORD_END, function, sp, ns)
 #define OFF(function, ns)                                          \
 	ck_assert_int_eq(function_log_off(g_text->log, function,   \
 					  REPLAY_START_NS + (ns)), \

@@ -9,9 +9,6 @@
  *
  * `SEED=n test_replay_states` runs one seed alone.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/replay/exact_calls.h"
 #include "shared/function_shm.h"

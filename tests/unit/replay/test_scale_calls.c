@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
-#include <stdlib.h>
-
 #include "collector/replay/scale_calls.h"
 #include "tests/suite.h"
 

@@ -7,9 +7,6 @@
 #include "collector/samples/cpu_threads.h"
 
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 

@@ -6,13 +6,10 @@
 #include "collector/samples/perf_buffers.h"
 
 #include <linux/perf_event.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "collector/samples/perf_record.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define BUFFERS 5

@@ -9,10 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "collector/base/budget.h"
@@ -26,7 +22,6 @@
 #include "collector/record/collector.h"
 #include "collector/record/recording.h"
 #include "collector/samples/trace_stacks.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/profile_back.h"
 

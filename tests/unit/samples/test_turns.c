@@ -2,10 +2,8 @@
  *
  * Shares of several groups that want more than there is.
  */
-#include <string.h>
 
 #include "collector/samples/turns.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define GROUPS 100u

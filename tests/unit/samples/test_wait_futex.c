@@ -4,8 +4,6 @@
  * differs from it in an important value.
  */
 #include <linux/futex.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/samples/wait_futex.h"
 #include "tests/suite.h"

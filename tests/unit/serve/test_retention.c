@@ -5,16 +5,12 @@
 #include "collector/serve/retention.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "collector/options/keep_limits.h"
 #include "collector/output/folder_lock.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdint.h>
 
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 static int g_calls;

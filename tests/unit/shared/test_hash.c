@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shared/hash.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 /* Test vectors of FNV's authors. */

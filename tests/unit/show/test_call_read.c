@@ -5,14 +5,11 @@
  */
 #include "collector/show/call_read.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
-#include "shared/compiler.h"
 #include "tests/unit/trace_rig.h"
 
 #define SEQUENCE 5
@@ -29,27 +26,11 @@ static int g_fd;
 /* main 10..1000: leaf 20..25, leaf 100..400: deep 200..350; leaf 900..905 */
 static void write_trace(void)
 {
-	const struct out_clocks clocks = { .boottime = START_NS };
-	const uint8_t uuid[16] = { 1 };
-	const struct out_process process = { .uuid = PROCESS,
-					     .pid = 7,
-					     .name = "app" };
-	const struct out_thread thread = { .uuid = THREAD,
-					   .sequence = SEQUENCE,
-					   .pid = 7,
-					   .tid = 8,
-					   .name = "worker",
-					   .start_ns = START_NS };
 	const struct out_name names[] = { { MAIN, "main" },
 					  { LEAF, "leaf" },
 					  { DEEP, "deep" } };
 
-	g_bytes = 0;
-	wrote(out_perfetto_preamble(ROOM, &clocks, uuid, NULL, 0));
-	wrote(out_perfetto_process(ROOM, &process));
-	wrote(out_perfetto_thread(ROOM, &thread));
-	wrote(out_perfetto_names(ROOM, SEQUENCE, names, ARRAY_SIZE(names)));
-	encoder_init(&g_encoder, SEQUENCE, START_NS);
+	write_trace_head(SEQUENCE, 8, names, ARRAY_SIZE(names));
 	write_begin(MAIN, 10);
 	write_begin(LEAF, 20);
 	write_end(25);
@@ -89,10 +70,7 @@ static void add_instants(void)
 static void set_up(void)
 {
 	write_trace();
-	g_fd = memfd_create("trace", MFD_CLOEXEC);
-	ck_assert_int_ge(g_fd, 0);
-	ck_assert_int_eq(write(g_fd, g_trace, g_bytes), (ssize_t)g_bytes);
-	snprintf(g_path, sizeof(g_path), "/proc/self/fd/%d", g_fd);
+	g_fd = keep_trace(g_bytes, g_path);
 }
 
 static void tear_down(void)

@@ -3,9 +3,6 @@
  * perfrec replay and dump of a trace with switches: each call shows its
  * thread's states.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,7 +11,6 @@
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_sched.h"
 #include "collector/trace/out_track.h"
-#include "shared/compiler.h"
 #include "tests/unit/trace_rig.h"
 
 #define SEQUENCE 5
@@ -31,27 +27,11 @@ static int g_fd;
 
 static void write_head(void)
 {
-	const struct out_clocks clocks = { .boottime = START_NS };
-	const uint8_t uuid[16] = { 1 };
-	const struct out_process process = { .uuid = PROCESS,
-					     .pid = 7,
-					     .name = "app" };
-	const struct out_thread thread = { .uuid = THREAD,
-					   .sequence = SEQUENCE,
-					   .pid = 7,
-					   .tid = TID,
-					   .name = "worker",
-					   .start_ns = START_NS };
 	const struct out_name names[] = { { MAIN, "main" },
 					  { LEAF, "leaf" },
 					  { LAST, "last" } };
 
-	g_bytes = 0;
-	wrote(out_perfetto_preamble(ROOM, &clocks, uuid, NULL, 0));
-	wrote(out_perfetto_process(ROOM, &process));
-	wrote(out_perfetto_thread(ROOM, &thread));
-	wrote(out_perfetto_names(ROOM, SEQUENCE, names, ARRAY_SIZE(names)));
-	encoder_init(&g_encoder, SEQUENCE, START_NS);
+	write_trace_head(SEQUENCE, TID, names, ARRAY_SIZE(names));
 }
 
 /* main 10..1000: leaf 100..400; then last 1000..1500. */
@@ -132,10 +112,7 @@ static void write_waits(void)
 
 static void open_file(void)
 {
-	g_fd = memfd_create("trace", MFD_CLOEXEC);
-	ck_assert_int_ge(g_fd, 0);
-	ck_assert_int_eq(write(g_fd, g_trace, g_bytes), (ssize_t)g_bytes);
-	snprintf(g_path, sizeof(g_path), "/proc/self/fd/%d", g_fd);
+	g_fd = keep_trace(g_bytes, g_path);
 }
 
 static void tear_down(void)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/show/summary_losses.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/suite.h"
 
 static void print_both(const struct summary *summary, char **losses, char **odd)

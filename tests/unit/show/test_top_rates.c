@@ -4,10 +4,6 @@
  */
 #include "collector/show/top_rates.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "tests/suite.h"
 
 #define SECOND INT64_C(1000000000)

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/show/top_view.h"
 
-#include <string.h>
-
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 static struct top_row g_rows[] = {

@@ -8,7 +8,6 @@
 #include "collector/states/controller.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "shared/function_shm.h"
 #include "tests/random.h"

@@ -4,8 +4,6 @@
  */
 #include "collector/states/states_trace.h"
 
-#include <string.h>
-
 #include "collector/states/states.h"
 #include "tests/suite.h"
 

@@ -5,15 +5,9 @@
  * under its name. The helpers below write traces byte by byte and share no code
  * with the collector's encoder.
  */
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 #include <zlib.h>
 
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 /* --- writing protobuf ---------------------------------------------------- */

@@ -4,14 +4,10 @@
  * length, unpacks to the same message and is as short as generated code makes
  * it.
  */
-#include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/trace/encode.h"
 #include "collector/trace/out_perfetto.h"
 #include "proto/perfetto_trace.pb-c.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define BEGIN PERFETTO__PROTOS__TRACK_EVENT__TYPE__TYPE_SLICE_BEGIN

@@ -4,8 +4,6 @@
  * and none loses data below its share.
  */
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/base/bytes.h"
 #include "collector/base/clock.h"
@@ -15,7 +13,6 @@
 #include "collector/trace/flight_share.h"
 #include "collector/trace/flight_view.h"
 #include "collector/trace/packet_look.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 #define SHARE_BYTES 1000000

@@ -5,8 +5,6 @@
  */
 #include "collector/trace/index_cells.h"
 
-#include <string.h>
-
 #include "collector/base/budget.h"
 #include "collector/base/bytes.h"
 #include "tests/random.h"

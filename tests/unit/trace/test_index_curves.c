@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <stdlib.h>
 
 #include "collector/base/budget.h"
 #include "collector/trace/index_curves.h"

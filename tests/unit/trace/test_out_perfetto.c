@@ -3,13 +3,9 @@
  * Unpacks the cold packets: they contain all required fields, strings are
  * repaired, and a short buffer is never overrun.
  */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/trace/out_perfetto.h"
 #include "proto/perfetto_trace.pb-c.h"
-#include "shared/compiler.h"
 #include "tests/suite.h"
 
 typedef Perfetto__Protos__Trace pb_trace;

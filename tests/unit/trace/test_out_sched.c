@@ -4,13 +4,10 @@
  * a chain of switches, and a thread leaves after it came.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "collector/trace/fields.h"
 #include "collector/trace/out_sched.h"
 #include "proto/perfetto_trace.pb-c.h"
-#include "shared/compiler.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 
