@@ -60,8 +60,8 @@ complain 'jansson enters through json_text, counters, who.c, summary_*.c, window
 	"$(includes collector 'jansson' 'collector/(base/json_text|output/counters|record/who|(files|read)/summary_[a-z]+|files/(windows|push_spool)|serve/push_stats|show/[a-z_]+_json|page/page_header|export/merge_json|compare/[a-z]+_json|doctor/doctor(_program)?|serve/ctl_[a-z]+|options/ctl_wire|command/(cmd_ctl|cmd_top|top_session|ctl_ask)|show/top_rates|push/(window|counts|parca|answer))\.[ch]')"
 complain 'ncurses enters through top_screen.c' \
 	"$(includes collector '(curses|term)\.h' 'collector/show/top_screen\.c')"
-complain 'libmicrohttpd enters through one_shot.c and pull.c' \
-	"$(includes collector 'microhttpd' 'collector/(page/one_shot|serve/pull)\.c')"
+complain 'libmicrohttpd enters through http.h, one_shot.c and pull.c' \
+	"$(includes collector 'microhttpd' 'collector/(base/http\.[ch]|page/one_shot\.c|serve/pull\.c)')"
 complain 'libcurl enters through those files of push that talk to servers' \
 	"$(includes collector 'curl/' 'collector/push/(sender|endpoint|ingest|push_main)\.c')"
 complain 'libiberty enters through symbol_name.c and compile_flags.c' \

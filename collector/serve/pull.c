@@ -1,15 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * pull - the thread of a request posts a job to the thread of each recording,
- * which adds up its profile. The request waits for these jobs up to a deadline
- * and skips late recordings. Then it merges the results, with the program as a
- * label, and writes the profile. For a profile of some seconds it runs the jobs
- * twice. It holds references to the recordings meanwhile, so programs that end
- * in between are included.
- *
- * The main thread creates the figures of /metrics on request, as in metrics.c.
- * That server stays separate: clients of a unix socket may pass descriptors
- * that block the thread that closes them.
+ * pull - the HTTP server of --listen. The main thread creates the figures of
+ * /metrics on request, as in metrics.c. That server stays separate: clients of
+ * a unix socket may pass descriptors that block the thread that closes them.
  */
 #include "collector/serve/pull.h"
 
@@ -23,44 +16,34 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "collector/base/budget.h"
 #include "collector/base/clock.h"
-#include "collector/base/jobs.h"
+#include "collector/base/http.h"
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
 #include "collector/base/loop.h"
 #include "collector/base/size.h"
 #include "collector/files/windows.h"
-#include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/own_files.h"
 #include "collector/profile/window_profile.h"
 #include "collector/record/collector.h"
-#include "collector/record/recording.h"
-#include "collector/serve/session.h"
+#include "collector/serve/pull_profile.h"
 #include "collector/serve/stats.h"
 #include "shared/compiler.h"
 
 #define REQUESTS_MAX 16 /* concurrent requests */
-#define TIMED_MAX 8 /* of these with seconds, so that others find room */
 #define IDLE_MAX 32 /* connections without such a request */
 #define PLACES_MAX 64 /* including ending connections */
 #define IDLE_S 30
 #define SECONDS_USUAL 30 /* as in Go */
 #define SECONDS_MAX 120
-#define SUM_NS 10000000000 /* for the recordings to add up */
 #define FIGURES_NS 2000000000 /* for the main thread */
 #define FRESH_NS 200000000 /* figures are reused, as in metrics.c */
-/* For the profiles of all requests: those of recordings, and the answers. */
-#define MEMORY_BYTES (256u << 20)
 #define TOKEN_BYTES 256
-#define SECOND_NS 1000000000u
 #define BEARER "Bearer "
 #define PROFILE_TYPE "application/octet-stream"
 
@@ -75,309 +58,28 @@ struct place {
 static struct pull {
 	struct collector *collector;
 	struct MHD_Daemon *http;
-	struct budget memory;
 	char token[TOKEN_BYTES]; /* "": no token required */
 	struct watch asked; /* in the main loop: figures are requested */
-	struct lock lock; /* guards the following members and requests */
+	struct lock lock; /* guards the following members */
 	pthread_cond_t change;
 	bool stopping;
-	unsigned int timed; /* profiles of some seconds in progress */
 	struct place place[PLACES_MAX];
 	uint64_t idled; /* last value of place.since */
 	char *text; /* figures; may be NULL */
 	uint64_t text_ns; /* CLOCK_BOOTTIME of text */
-} g_pull = { .asked.fd = -1, .memory.left = MEMORY_BYTES };
-
-/* --- waiting ------------------------------------------------------------- */
-
-/* Waits for a change until @deadline_ns (CLOCK_BOOTTIME). Returns false after
- * it, or at shutdown. Lock held. */
-static bool wait_for_change(uint64_t deadline_ns)
-{
-	uint64_t now = clock_boottime_ns(), until;
-	struct timespec at;
-
-	if (g_pull.stopping || now >= deadline_ns)
-		return false;
-	until = clock_monotonic_ns() + (deadline_ns - now);
-	at.tv_sec = (time_t)(until / SECOND_NS);
-	at.tv_nsec = (long)(until % SECOND_NS);
-	lock_wait_until(&g_pull.lock, &g_pull.change, &at);
-	return true;
-}
-
-/* --- sums of recordings -------------------------------------------------- */
-
-/* A recording in a request. Shared by its job and the request; the last user
- * frees it. */
-struct item {
-	struct job job; /* the first member */
-	struct item *next; /* owned by the request */
-	struct recording *recording; /* a reference */
-	struct stack_profile *window;
-	enum window_source source;
-	char program[16];
-	uint32_t refs; /* under the lock */
-	bool done, has_sums; /* under the lock */
-	bool late; /* missed the first sum; owned by the request */
-};
-
-struct request {
-	const struct window_view *view;
-	enum window_source source;
-	const char *program; /* NULL: all */
-	struct item *items;
-	uint64_t begin_ns, end_ns; /* CLOCK_REALTIME */
-};
-
-static void put_pull_item(struct item *item)
-{
-	bool last;
-
-	lock_acquire(&g_pull.lock);
-	last = --item->refs == 0;
-	lock_release(&g_pull.lock);
-	if (!last)
-		return;
-	stack_profile_free(&item->window);
-	recording_put(&item->recording);
-	free(item);
-}
-
-static void sum_job(struct job *job)
-{
-	struct item *item = (struct item *)job;
-	bool has_sums = windows_sum(item->recording, g_pull.collector->sampler,
-				    item->source, item->window);
-
-	lock_acquire(&g_pull.lock);
-	item->has_sums = has_sums;
-	item->done = true;
-	pthread_cond_broadcast(&g_pull.change);
-	lock_release(&g_pull.lock);
-	put_pull_item(item);
-}
-
-static void add_pull_item(struct request *request, struct recording *recording)
-{
-	const struct recording_setup *setup = recording_setup(recording);
-	char program[16];
-	struct item *item;
-
-	for (item = request->items; item; item = item->next)
-		if (item->recording == recording)
-			return;
-	windows_program(recording, program);
-	if ((request->program && strcmp(program, request->program) != 0) ||
-	    !(request->source == SOURCE_CPU	? setup->profiles.cpu
-	      : request->source == SOURCE_WAITS ? setup->profiles.offcpu
-						: setup->profiles.heap))
-		return;
-	item = calloc(1, sizeof(*item));
-	if (!item)
-		return;
-	if (window_profile_new(request->view->kind, setup->symbols,
-			       &g_pull.memory, &item->window)) {
-		free(item);
-		return;
-	}
-	item->recording = recording_get(recording);
-	item->source = request->source;
-	memcpy(item->program, program, sizeof(program));
-	item->refs = 1;
-	item->done = true;
-	item->job.run = sum_job;
-	item->next = request->items;
-	request->items = item;
-}
-
-/* Returns 0, or -ENOENT if no recorded program matches @request. */
-static int add_items(struct request *request)
-{
-	struct recording **list;
-	size_t count = session_open_recordings(g_pull.collector, &list);
-
-	for (size_t i = 0; i < count; i++)
-		add_pull_item(request, list[i]);
-	session_put_recordings(&list, count);
-	return request->program && !request->items ? -ENOENT : 0;
-}
-
-static void put_pull_items(struct request *request)
-{
-	while (request->items) {
-		struct item *item = request->items;
-
-		request->items = item->next;
-		put_pull_item(item);
-	}
-}
-
-/* Adds up all recordings and waits for the results. Returns as add_items(). */
-static int sum_all(struct request *request)
-{
-	uint64_t deadline_ns = clock_boottime_ns() + SUM_NS;
-	int err = add_items(request);
-
-	lock_acquire(&g_pull.lock);
-	for (struct item *item = request->items; item; item = item->next) {
-		if (item->late)
-			continue;
-		item->done = false;
-		item->refs++;
-		jobs_post(recording_setup(item->recording)->jobs, &item->job);
-	}
-	for (struct item *item = request->items; item; item = item->next)
-		while (!item->late && !item->done &&
-		       wait_for_change(deadline_ns))
-			;
-	lock_release(&g_pull.lock);
-	return err;
-}
-
-static bool is_ready(const struct item *item)
-{
-	bool ready;
-
-	lock_acquire(&g_pull.lock);
-	ready = item->done && item->has_sums;
-	lock_release(&g_pull.lock);
-	return ready;
-}
-
-/* Waits for the @seconds of the profile. Returns 0, -ESHUTDOWN or -ENOENT. */
-static int pass_time(struct request *request, uint64_t seconds)
-{
-	uint64_t end_ns;
-	int err = sum_all(request);
-
-	if (err)
-		return err;
-	end_ns = clock_boottime_ns() + seconds * SECOND_NS;
-	request->begin_ns = clock_read_ns(CLOCK_REALTIME);
-	for (struct item *item = request->items; item; item = item->next) {
-		item->late = !is_ready(item);
-		if (item->late)
-			continue;
-		(void)window_profile_end(item->window);
-		window_profile_start(item->window);
-	}
-	lock_acquire(&g_pull.lock);
-	while (wait_for_change(end_ns))
-		;
-	err = g_pull.stopping ? -ESHUTDOWN : 0;
-	lock_release(&g_pull.lock);
-	return err;
-}
-
-static int write_pull_items(const struct request *request, int fd)
-{
-	const struct stack_profile_header header = {
-		.start_ns = request->begin_ns,
-		.duration_ns = request->end_ns - request->begin_ns,
-		.period = windows_period(g_pull.collector->options,
-					 request->source),
-		.program = request->items ? request->items->program : NULL,
-	};
-	struct stack_profile *all = NULL;
-	struct symbol_cache *names;
-	int err = symbol_cache_share(g_pull.collector->symbols, "--listen",
-				     &names);
-
-	if (err)
-		return err;
-	err = window_profile_new(request->view->kind, names, &g_pull.memory,
-				 &all);
-	for (struct item *item = request->items; item && !err;
-	     item = item->next) {
-		if (item->late || !is_ready(item))
-			continue;
-		(void)window_profile_end(item->window);
-		/* The profile counts data without room. */
-		(void)window_profile_add(all, item->window, item->program);
-	}
-	if (!err) {
-		(void)window_profile_end(all);
-		err = window_profile_write(all, request->view, &header, fd,
-					   NULL);
-	}
-	stack_profile_free(&all);
-	symbol_cache_put(&names);
-	return err;
-}
-
-/* Creates the profile of the next @seconds, or of all time for 0. Returns a
- * descriptor or -errno. */
-static int make_profile(struct request *request, uint64_t seconds)
-{
-	int fd, err = 0;
-
-	if (seconds)
-		err = pass_time(request, seconds);
-	if (!err)
-		err = sum_all(request);
-	request->end_ns = clock_read_ns(CLOCK_REALTIME);
-	/* As in Go. Servers use the start as the time of the profile, and
-	 * reject old ones. */
-	if (!seconds || request->end_ns < request->begin_ns)
-		request->begin_ns = request->end_ns;
-	fd = err ? err : memfd_create("perfrec-pull", MFD_CLOEXEC);
-	if (fd < 0)
-		err = err ? err : -errno;
-	if (!err)
-		err = write_pull_items(request, fd);
-	put_pull_items(request);
-	if (err && fd >= 0)
-		close(fd);
-	return err ? err : fd;
-}
-
-static int make_timed(struct request *request, uint64_t seconds)
-{
-	bool fits;
-	int fd;
-
-	lock_acquire(&g_pull.lock);
-	fits = g_pull.timed < TIMED_MAX;
-	g_pull.timed += fits;
-	lock_release(&g_pull.lock);
-	if (!fits)
-		return -EBUSY;
-	fd = make_profile(request, seconds);
-	lock_acquire(&g_pull.lock);
-	g_pull.timed--;
-	lock_release(&g_pull.lock);
-	return fd;
-}
+} g_pull = { .asked.fd = -1 };
 
 /* --- answers ------------------------------------------------------------- */
-
-static enum MHD_Result answer_pull(struct MHD_Connection *connection,
-				   unsigned int status,
-				   struct MHD_Response *response,
-				   const char *type)
-{
-	enum MHD_Result result = MHD_NO;
-
-	if (!response)
-		return MHD_NO;
-	MHD_add_response_header(response, "Content-Type", type);
-	MHD_add_response_header(response, "Cache-Control", "no-store");
-	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
-	if (status == MHD_HTTP_UNAUTHORIZED)
-		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
-	result = MHD_queue_response(connection, status, response);
-	MHD_destroy_response(response);
-	return result;
-}
 
 static enum MHD_Result answer_text(struct MHD_Connection *connection,
 				   unsigned int status, const char *text)
 {
-	return answer_pull(connection, status,
-			   MHD_create_response_from_buffer(
-				   strlen(text), (void *)(uintptr_t)text,
-				   MHD_RESPMEM_MUST_COPY),
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
+
+	if (response && status == MHD_HTTP_UNAUTHORIZED)
+		MHD_add_response_header(response, "WWW-Authenticate", "Bearer");
+	return http_answer(connection, status, response,
 			   "text/plain; version=0.0.4; charset=utf-8");
 }
 
@@ -402,7 +104,7 @@ static enum MHD_Result answer_profile(struct MHD_Connection *connection, int fd)
 			(uint64_t)status.st_size, fd);
 	/* The response owns the descriptor. */
 	if (response)
-		return answer_pull(connection, MHD_HTTP_OK, response,
+		return http_answer(connection, MHD_HTTP_OK, response,
 				   PROFILE_TYPE);
 	if (fd >= 0)
 		close(fd);
@@ -454,7 +156,8 @@ static enum MHD_Result answer_figures(struct MHD_Connection *connection)
 	 * the event is set already. */
 	if (g_pull.text_ns < fresh_ns)
 		(void)!write(g_pull.asked.fd, &one, sizeof(one));
-	while (g_pull.text_ns < fresh_ns && wait_for_change(now + FIGURES_NS))
+	while (g_pull.text_ns < fresh_ns && !g_pull.stopping &&
+	       pull_wait(&g_pull.lock, &g_pull.change, now + FIGURES_NS))
 		;
 	if (g_pull.text && g_pull.text_ns >= fresh_ns)
 		text = strdup(g_pull.text);
@@ -637,7 +340,7 @@ static bool read_seconds(struct MHD_Connection *connection, uint64_t *out)
 static enum MHD_Result answer_path(struct MHD_Connection *connection,
 				   const struct path *path, bool head)
 {
-	struct request request = {
+	struct pull_request request = {
 		.view = path->view,
 		.source = path->source,
 		.program = MHD_lookup_connection_value(
@@ -658,11 +361,10 @@ static enum MHD_Result answer_path(struct MHD_Connection *connection,
 		return answer_text(connection, MHD_HTTP_BAD_REQUEST, text);
 	}
 	if (head) {
-		int err = add_items(&request);
+		int err = pull_profile_find(&request);
 
-		put_pull_items(&request);
 		return err ? answer_profile(connection, err)
-			   : answer_pull(connection, MHD_HTTP_OK,
+			   : http_answer(connection, MHD_HTTP_OK,
 					 MHD_create_response_from_callback(
 						 MHD_SIZE_UNKNOWN, 1,
 						 read_nothing, NULL, NULL),
@@ -671,9 +373,7 @@ static enum MHD_Result answer_path(struct MHD_Connection *connection,
 	/* The connection is idle while the profile is created. */
 	MHD_set_connection_option(connection, MHD_CONNECTION_OPTION_TIMEOUT,
 				  (unsigned int)seconds + 2 * IDLE_S);
-	return answer_profile(connection,
-			      seconds ? make_timed(&request, seconds)
-				      : make_profile(&request, 0));
+	return answer_profile(connection, pull_profile_make(&request, seconds));
 }
 
 /* Takes the same time for any @given. */
@@ -690,8 +390,8 @@ static bool is_token(const char *given)
 
 static bool is_permitted(struct MHD_Connection *connection)
 {
-	const char *given = MHD_lookup_connection_value(
-		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+	const char *given =
+		http_header(connection, MHD_HTTP_HEADER_AUTHORIZATION);
 	size_t length = strlen(BEARER);
 	const char *host;
 
@@ -700,8 +400,7 @@ static bool is_permitted(struct MHD_Connection *connection)
 		       is_token(given + length);
 	/* Web pages must not read profiles: their own host name may resolve to
 	 * this machine (DNS rebinding). */
-	host = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-					   MHD_HTTP_HEADER_HOST);
+	host = http_header(connection, MHD_HTTP_HEADER_HOST);
 	return host && listen_options_is_loopback(host);
 }
 
@@ -709,8 +408,6 @@ static bool is_permitted(struct MHD_Connection *connection)
 static enum MHD_Result check_request(struct MHD_Connection *connection,
 				     const char *method)
 {
-	const char *length;
-
 	if (!is_permitted(connection))
 		return answer_text(
 			connection,
@@ -727,11 +424,7 @@ static enum MHD_Result check_request(struct MHD_Connection *connection,
 	    strcmp(method, MHD_HTTP_METHOD_HEAD) != 0)
 		return answer_text(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				   "only GET and HEAD\n");
-	length = MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-					     MHD_HTTP_HEADER_CONTENT_LENGTH);
-	if ((length && strcmp(length, "0") != 0) ||
-	    MHD_lookup_connection_value(connection, MHD_HEADER_KIND,
-					MHD_HTTP_HEADER_TRANSFER_ENCODING))
+	if (http_has_body(connection))
 		return answer_text(connection, MHD_HTTP_BAD_REQUEST,
 				   "the request has a body: leave it out\n");
 	return make_busy(connection);
@@ -807,7 +500,6 @@ static int read_token(const char *path)
 
 static int listen_http(const struct listen_options *options)
 {
-	const union MHD_DaemonInfo *info;
 	bool six = options->socket.ss_family == AF_INET6;
 
 	errno = 0;
@@ -823,17 +515,15 @@ static int listen_http(const struct listen_options *options)
 		request_completed, NULL, MHD_OPTION_END);
 	if (!g_pull.http)
 		return errno ? -errno : -EIO;
-	info = MHD_get_daemon_info(g_pull.http, MHD_DAEMON_INFO_BIND_PORT);
 	log_info("serving profiles at http://%.*s:%u" PREFIX,
 		 (int)(strrchr(options->address, ':') - options->address),
-		 options->address, info ? info->port : 0u);
+		 options->address, (unsigned int)http_port(g_pull.http));
 	return 0;
 }
 
 int pull_start(struct collector *collector)
 {
 	const struct listen_options *options = &collector->options->listen;
-	pthread_condattr_t attributes;
 	int err = 0;
 
 	if (!options->address)
@@ -843,11 +533,8 @@ int pull_start(struct collector *collector)
 	if (err)
 		return err;
 	g_pull.collector = collector;
-	lock_init(&g_pull.lock, LOCK_PULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&g_pull.change, &attributes);
-	pthread_condattr_destroy(&attributes);
+	pull_profile_start(collector);
+	pull_change_init(&g_pull.lock, &g_pull.change);
 	g_pull.asked = (struct watch){ eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 				       pull_asked_ready };
 	if (g_pull.asked.fd < 0)
@@ -867,6 +554,7 @@ void pull_stop(void)
 {
 	if (!g_pull.http)
 		return;
+	pull_profile_stop();
 	lock_acquire(&g_pull.lock);
 	g_pull.stopping = true;
 	pthread_cond_broadcast(&g_pull.change);
@@ -875,7 +563,6 @@ void pull_stop(void)
 	g_pull.http = NULL;
 	loop_remove(g_pull.collector->loop, &g_pull.asked);
 	close(g_pull.asked.fd);
-	/* Jobs of recordings may still use the lock. */
 	free(g_pull.text);
 	g_pull.text = NULL;
 }
