@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/http.h"
 #include "collector/base/log.h"
 #include "collector/base/random.h"
 #include "shared/compiler.h"
@@ -64,28 +65,13 @@ static const char *content_type_of(const char *name)
 	return "application/octet-stream";
 }
 
-static enum MHD_Result answer_one_shot(struct MHD_Connection *connection,
-				       unsigned int status,
-				       struct MHD_Response *response)
-{
-	enum MHD_Result result = MHD_NO;
-
-	if (response) {
-		MHD_add_response_header(response, "Cache-Control", "no-store");
-		MHD_add_response_header(response, "X-Content-Type-Options",
-					"nosniff");
-		result = MHD_queue_response(connection, status, response);
-		MHD_destroy_response(response);
-	}
-	return result;
-}
-
 static enum MHD_Result refuse_connection(struct MHD_Connection *connection,
 					 unsigned int status)
 {
-	return answer_one_shot(connection, status,
-			       MHD_create_response_from_buffer(
-				       0, NULL, MHD_RESPMEM_PERSISTENT));
+	return http_answer(connection, status,
+			   MHD_create_response_from_buffer(
+				   0, NULL, MHD_RESPMEM_PERSISTENT),
+			   NULL);
 }
 
 /* The page of the viewer asks for permission to fetch from this machine. */
@@ -100,17 +86,41 @@ static void permit_origin(const struct one_shot *server,
 				"Access-Control-Allow-Private-Network", "true");
 }
 
+static enum MHD_Result answer_question(const struct one_shot *server,
+				       struct MHD_Connection *connection)
+{
+	struct MHD_Response *response = MHD_create_response_from_buffer(
+		0, NULL, MHD_RESPMEM_PERSISTENT);
+
+	permit_origin(server, response);
+	if (response)
+		MHD_add_response_header(response,
+					"Access-Control-Allow-Methods", "GET");
+	return http_answer(connection, MHD_HTTP_NO_CONTENT, response, NULL);
+}
+
 /* The name of another site may resolve to 127.0.0.1. */
 static bool host_is_ours(const struct one_shot *server,
 			 struct MHD_Connection *connection)
 {
-	const char *host = MHD_lookup_connection_value(
-		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+	const char *host = http_header(connection, MHD_HTTP_HEADER_HOST);
 	char numeric[32], named[32];
 
 	snprintf(numeric, sizeof(numeric), "127.0.0.1:%" PRIu16, server->port);
 	snprintf(named, sizeof(named), "localhost:%" PRIu16, server->port);
 	return host && (!strcmp(host, numeric) || !strcmp(host, named));
+}
+
+/* Returns the file name after the secret word in @url, or NULL if the word is
+ * wrong. */
+static const char *name_in_url(const struct one_shot *server, const char *url)
+{
+	size_t length = strlen(server->word);
+
+	if (url[0] != '/' || strncmp(url + 1, server->word, length) != 0 ||
+	    url[1 + length] != '/')
+		return NULL;
+	return url + 1 + length + 1;
 }
 
 /* Opens a file of the viewer, directly in its folder. */
@@ -130,7 +140,7 @@ static int open_viewer_file(const struct one_shot *server, const char *name)
 	return fd;
 }
 
-static struct MHD_Response *respond_with_file(int fd, const char *name)
+static struct MHD_Response *respond_with_file(int fd)
 {
 	struct MHD_Response *response = NULL;
 	struct stat status;
@@ -140,9 +150,6 @@ static struct MHD_Response *respond_with_file(int fd, const char *name)
 			(uint64_t)status.st_size, fd);
 	if (!response)
 		close(fd);
-	else
-		MHD_add_response_header(response, "Content-Type",
-					content_type_of(name));
 	return response;
 }
 
@@ -155,14 +162,15 @@ static enum MHD_Result answer_file(struct one_shot *server,
 	int fd = is_file ? open(server->plan.path, O_RDONLY | O_CLOEXEC)
 			 : open_viewer_file(server, name);
 
-	response = fd < 0 ? NULL : respond_with_file(fd, name);
+	response = fd < 0 ? NULL : respond_with_file(fd);
 	if (!response)
 		return refuse_connection(connection, MHD_HTTP_NOT_FOUND);
 	if (is_file) {
 		permit_origin(server, response);
 		*request = head ? &nothing_yet : &the_file;
 	}
-	return answer_one_shot(connection, MHD_HTTP_OK, response);
+	return http_answer(connection, MHD_HTTP_OK, response,
+			   content_type_of(name));
 }
 
 static enum MHD_Result answer_file_request(void *context,
@@ -173,15 +181,9 @@ static enum MHD_Result answer_file_request(void *context,
 					   void **request)
 {
 	struct one_shot *server = context;
-	const char *name;
+	const char *name = name_in_url(server, url);
 	bool head = strcmp(method, MHD_HTTP_METHOD_HEAD) == 0;
-	size_t length = strlen(server->word);
 
-	if (url[0] != '/' || strncmp(url + 1, server->word, length) != 0 ||
-	    url[1 + length] != '/')
-		name = NULL;
-	else
-		name = url + 1 + length + 1;
 	(void)version;
 	(void)data;
 	if (!*request) {
@@ -194,18 +196,8 @@ static enum MHD_Result answer_file_request(void *context,
 	}
 	if (!name || !host_is_ours(server, connection))
 		return refuse_connection(connection, MHD_HTTP_NOT_FOUND);
-	if (strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0) {
-		struct MHD_Response *response = MHD_create_response_from_buffer(
-			0, NULL, MHD_RESPMEM_PERSISTENT);
-
-		permit_origin(server, response);
-		if (response)
-			MHD_add_response_header(response,
-						"Access-Control-Allow-Methods",
-						"GET");
-		return answer_one_shot(connection, MHD_HTTP_NO_CONTENT,
-				       response);
-	}
+	if (strcmp(method, MHD_HTTP_METHOD_OPTIONS) == 0)
+		return answer_question(server, connection);
 	if (!head && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
 		return refuse_connection(connection,
 					 MHD_HTTP_METHOD_NOT_ALLOWED);
@@ -228,7 +220,6 @@ static void take_request_end(void *context, struct MHD_Connection *connection,
 
 static int start_daemon(struct one_shot *server)
 {
-	const union MHD_DaemonInfo *info;
 	struct sockaddr_in address = {
 		.sin_family = AF_INET,
 		.sin_port = htons(server->plan.port),
@@ -243,8 +234,7 @@ static int start_daemon(struct one_shot *server)
 		MHD_OPTION_END);
 	if (!server->daemon)
 		return errno ? -errno : -EIO;
-	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
-	server->port = info ? info->port : server->plan.port;
+	server->port = http_port(server->daemon) ?: server->plan.port;
 	return 0;
 }
 
