@@ -307,10 +307,7 @@ static enum visit drain_slot(struct worker *worker, struct arena *arena,
 		over = over || process_is_gone(process);
 		thread_finish(&slot->thread, ending ? ending->ns : 0);
 		states_slot_ended(arena, index, over);
-		/* Releases slot @index, last seen in @state, after its owner is
-		 * finished. @gone: the owner has ended and the slot becomes
-		 * free. Otherwise the owner goes on unrecorded and keeps the
-		 * slot. */
+		/* An owner that goes on, unrecorded, keeps the slot. */
 		if (!over)
 			arena_setup(arena)->slots[index].abandoned = true;
 		else if (state == SLOT_LIVE || state == SLOT_DEAD)

@@ -264,8 +264,8 @@ static void read_other(struct check *check, const struct wire_field *field)
 		const char *text = (const char *)field->bytes;
 		const size_t count = (size_t)field->value;
 
-		/* Returns true for the names of labels that push leaves out,
-		 * wherever a profile uses these names. */
+		/* Push leaves out these labels, wherever a profile uses their
+		 * names. */
 		require(check,
 			(check->strings || !count) &&
 				!(count == 3 && (!memcmp(text, "pid", 3) ||
@@ -359,7 +359,7 @@ bool pprof_fits(const uint8_t *bytes, size_t count,
 	require(&check, check.types && check.types <= PPROF_VALUES_MAX &&
 				check.has_time && check.has_duration &&
 				check.text_max < check.strings);
-	/* Looks at the names of types: Pyroscope refuses a '-'. */
+	/* Pyroscope refuses a '-' in the names of types. */
 	for (size_t i = 0; i < check.name_count && !check.failed; i++) {
 		const struct wire_field *text =
 			&check.names[check.names_used[i]];

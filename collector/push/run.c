@@ -209,10 +209,8 @@ static int fill_message(struct run *run, uint32_t lane)
 			server->windows++;
 			continue;
 		}
-		/* Whether a window that @err was read with stays as it is,
-		 * however often it is read. Other errors come from this process
-		 * or this machine. */
-		if (!(err == -EBADMSG || err == -EFBIG || err == -ENOENT)) {
+		/* An error of this process or machine, not of the window. */
+		if (err != -EBADMSG && err != -EFBIG && err != -ENOENT) {
 			SAY(run, PUSH_SPOOL,
 			    "cannot read window '%s' of '%s', and will try "
 			    "again: %s",

@@ -403,10 +403,9 @@ static void count_rest_of_tree(struct cpu_account *account)
 		if (i && entry->forked && entry->tasks > entry->ended)
 			now_ns = cpu_clock_of(entry->pid);
 		entry->counted_ns = MAX(entry->counted_ns, now_ns);
-		/* Returns true if the record of the start or end of a process
-		 * of the tree was dropped. @now_ns: its CPU time, 0 if it is
-		 * gone. The kernel reports such a loss only with its next
-		 * record, which may never come. */
+		/* The record of its start or end was dropped. The kernel
+		 * reports such a loss only with its next record, which may
+		 * never come. */
 		account->lost +=
 			i && (!entry->forked
 				      ? entry->ended || entry->reads

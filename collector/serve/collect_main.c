@@ -181,8 +181,8 @@ static void control_ready(struct watch *watch)
 		pid_t pid = (pid_t)message.child.pid;
 		struct control_message answer = { .type = CONTROL_WATCHED };
 
-		/* Counts the CPU time of the command. The child delays its exec
-		 * until the answer, so no process of the command is missed. */
+		/* The child delays its exec until the answer, so no process of
+		 * the command is missed. */
 		daemon->command = pid;
 		cpu_tree_start(daemon->collector.cpu,
 			       daemon->collector.recording, pid);

@@ -308,9 +308,8 @@ static void caller_waits_ready(struct watch *watch)
 		closer_close_socket(fd);
 		return;
 	}
-	/* Evicts a connection for a new one of process @pid. All existing ones
-	 * are silent, because a caller is answered and closed after its
-	 * message. */
+	/* Evicts a connection for the new one. All existing ones are silent,
+	 * because a caller is answered and closed after its message. */
 	pid = peer.pid;
 	callers = &server->callers;
 	evicted = NULL;

@@ -80,28 +80,23 @@ struct trace_block *trace_file_block(struct trace_file *file)
 {
 	struct trace_block *block = take_from_pool(file);
 
-	if (!block) {
-		struct timespec pause;
+	/* A lack of memory is temporary, so there is no better way than to try
+	 * again. */
+	while (!block) {
+		const struct timespec pause = { 0, 1000000 };
 
-		/* Returns a new block outside of the pool. A lack of memory is
-		 * temporary, so there is no better way than to try again. */
-		pause = (struct timespec){ 0, 1000000 };
-		block = NULL;
-		while (!block) {
-			block = mmap(NULL, sizeof(*block),
-				     PROT_READ | PROT_WRITE,
-				     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-			if (block != MAP_FAILED) {
-				lock_acquire(&file->lock);
-				/* relaxed: as in trace_block_give_back() */
-				atom_store_rlx(&file->extra_count,
-					       file->extra_count + 1);
-				lock_release(&file->lock);
-				break;
-			}
-			nanosleep(&pause, NULL);
-			block = take_from_pool(file);
+		block = mmap(NULL, sizeof(*block), PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (block != MAP_FAILED) {
+			lock_acquire(&file->lock);
+			/* relaxed: as in trace_block_give_back() */
+			atom_store_rlx(&file->extra_count,
+				       file->extra_count + 1);
+			lock_release(&file->lock);
+			break;
 		}
+		nanosleep(&pause, NULL);
+		block = take_from_pool(file);
 	}
 	block->next = NULL;
 	block->sequence = 0;
