@@ -4,10 +4,14 @@
  * dur, name, depth, utid, upid. A call becomes a row at its end. Until then the
  * writer stores its arguments and its number, the parent_id of its callees.
  *
- * The request of a call or sample is that of its thread at this time: from the
- * innermost slice with the argument trace_id, or else from the last instant
- * "request". Samples are not ordered relative to the calls of their threads, so
- * they become rows after all calls.
+ * A call belongs to the request of the innermost slice around it, in its own
+ * context, that has the argument trace_id; or else to the one that its thread
+ * has set last. A sample does not tell its context: it belongs to the request of
+ * the open slice of its thread that began last. Contexts and samples are not
+ * ordered relative to each other, so samples become rows after all calls. Until
+ * then samples and changes of requests share KEPT_BYTES_MAX. Without room, a
+ * change leaves requests of its thread unknown from then on, and a sample
+ * becomes a row at once, without a request.
  */
 #include "collector/export/tables.h"
 
@@ -15,10 +19,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/budget.h"
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
+#include "collector/base/log.h"
 #include "collector/base/path.h"
+#include "collector/base/pool.h"
 #include "collector/base/search.h"
+#include "collector/base/size.h"
 #include "collector/export/dump.h"
 #include "collector/export/parquet.h"
 #include "collector/read/request_choice.h"
@@ -44,6 +52,10 @@
 	INT_OR_NULL("utid"), INT_OR_NULL("tid"), TEXT_OR_NULL("thread_name"), \
 		INT_OR_NULL("upid"), INT_OR_NULL("pid"),                      \
 		TEXT_OR_NULL("process_name")
+
+#ifndef KEPT_BYTES_MAX
+#define KEPT_BYTES_MAX (1ULL << 30)
+#endif
 
 #define OF_REQUEST TEXT_OR_NULL("trace_id"), TEXT_OR_NULL("span_id")
 
@@ -145,15 +157,11 @@ const char *tables_file_name(enum tables_file table)
 	return tables[table].file;
 }
 
-/* Ids of a request; "": none. */
-struct ids {
-	char trace[REQUEST_ID_DIGITS + 1], span[17];
-};
-
 struct open_call {
 	int64_t id;
 	struct call_arguments *kept;
-	struct ids ids; /* from its own arguments */
+	bool owns; /* its own arguments have @ids */
+	struct request_ids ids; /* of the innermost call that owns some */
 };
 
 /* The open calls of a track. */
@@ -162,14 +170,29 @@ struct open_calls {
 	uint32_t room;
 };
 
+/* An item of the pool of ids. */
+union kept_ids {
+	struct request_ids ids;
+	uint64_t key[(sizeof(struct request_ids) + 7) / 8];
+};
+
+/* An instant sets the request of its thread; a slice with ids of its own begins
+ * or ends. */
+struct request_event {
+	uint64_t ns;
+	const struct trace_track *track;
+	uint32_t depth, order; /* order: of events at the same time */
+	uint32_t ids; /* in the pool; in the end: of the thread from here on */
+	enum trace_event_kind kind;
+};
+
+/* The requests of a thread. */
 struct requests {
-	struct request_change {
-		uint64_t ns;
-		struct ids ids;
-	} * change; /* ordered by time */
+	struct request_event *event;
 	uint32_t count, room;
-	struct ids said; /* from the last instant */
-	uint32_t slices; /* open slices with their own ids */
+	struct request_event *said; /* instants, ordered by time */
+	uint32_t said_count, said_room;
+	uint64_t unknown_ns; /* 0, or unknown from here on */
 };
 
 /* A sample before it becomes a row. */
@@ -188,8 +211,11 @@ struct writer {
 	uint32_t track_room;
 	struct requests *requests; /* by number of a thread's track */
 	uint32_t request_room;
+	struct budget budget; /* of changes, ids and samples */
+	struct pool ids; /* union kept_ids */
 	struct kept_sample *samples;
 	uint32_t sample_count, sample_room;
+	uint64_t unknown_requests; /* of calls and samples */
 	int64_t last_id;
 	struct bytes stack; /* reused buffer */
 };
@@ -267,7 +293,7 @@ static void put_thread(struct row *row, const struct writer *writer,
 }
 
 /* Columns OF_REQUEST. @ids may be NULL. */
-static void put_request(struct row *row, const struct ids *ids)
+static void put_request(struct row *row, const struct request_ids *ids)
 {
 	put_text_if(row, ids ? ids->trace : NULL);
 	put_text_if(row, ids ? ids->span : NULL);
@@ -275,37 +301,17 @@ static void put_request(struct row *row, const struct ids *ids)
 
 /* --- requests ------------------------------------------------------------ */
 
-/* Copies @text to @out (@room bytes) if it is an id of the right length. Zeroes
- * are no id. */
-static void take_id(char *out, size_t room, const char *text, size_t bytes)
-{
-	if (bytes != room - 1)
-		return;
-	memcpy(out, text, bytes);
-	out[bytes] = '\0';
-	if (strspn(out, "0") == bytes)
-		out[0] = '\0';
-}
-
-static void take_ids(struct ids *ids, const char *key, size_t key_bytes,
-		     const char *text, size_t bytes)
-{
-	if (key_bytes == 8 && !memcmp(key, "trace_id", 8))
-		take_id(ids->trace, sizeof(ids->trace), text, bytes);
-	else if (key_bytes == 7 && !memcmp(key, "span_id", 7))
-		take_id(ids->span, sizeof(ids->span), text, bytes);
-}
-
-static struct ids read_ids(const struct writer *writer,
-			   struct call_event *event)
+static struct request_ids read_ids(const struct writer *writer,
+				   struct call_event *event)
 {
 	struct trace_argument argument;
-	struct ids ids = { 0 };
+	struct request_ids ids = { 0 };
 
 	while (call_argument_next(writer->source->reader, event, &argument))
 		if (argument.kind == TRACE_ARGUMENT_TEXT)
-			take_ids(&ids, argument.name, argument.name_bytes,
-				 argument.text, argument.text_bytes);
+			request_ids_take(&ids, argument.name,
+					 argument.name_bytes, argument.text,
+					 argument.text_bytes);
 	if (!ids.trace[0])
 		ids.span[0] = '\0';
 	return ids;
@@ -324,85 +330,104 @@ static struct requests *requests_of(struct writer *writer,
 	return &writer->requests[thread->number];
 }
 
-/* Sets the thread's request from @ns on. The begin of a call may come late, so
- * it is inserted by time. Returns 0 or -ENOMEM. */
-static int change_request(struct requests *requests, uint64_t ns,
-			  const struct ids *ids)
+/* Keeps that the request of a thread may change: at an instant, or at an end of
+ * a slice with ids of its own. Returns 0 or -ENOMEM. */
+static int keep_request(struct writer *writer, const struct trace_event *event,
+			uint32_t depth, const struct request_ids *ids)
 {
-	uint32_t i = requests->count;
+	struct requests *requests = requests_of(writer, event->track);
+	union kept_ids item = { .key = { 0 } };
+	struct request_event kept = {
+		.ns = event->ns,
+		.track = event->track,
+		.depth = depth,
+		.kind = event->kind,
+	};
+	uint32_t i;
 
-	if (grow_array(requests->change, requests->room, i + 1))
+	if (!requests)
 		return -ENOMEM;
-	for (; i && requests->change[i - 1].ns > ns; i--)
-		requests->change[i] = requests->change[i - 1];
-	requests->change[i] = (struct request_change){ ns, *ids };
-	requests->count++;
+	item.ids = *ids;
+	kept.order = requests->count;
+	if (pool_intern(&writer->ids, &item, &kept.ids) < 0 ||
+	    grow_array_from(&writer->budget, requests->event, requests->room,
+			    requests->count + 1) ||
+	    grow_array_from(&writer->budget, requests->said,
+			    requests->said_room, requests->said_count + 1)) {
+		if (!requests->unknown_ns || event->ns < requests->unknown_ns)
+			requests->unknown_ns = event->ns;
+		return 0;
+	}
+	requests->event[requests->count++] = kept;
+	if (event->kind != TRACE_INSTANT)
+		return 0;
+	/* Contexts may be behind each other. */
+	for (i = requests->said_count++;
+	     i && requests->said[i - 1].ns > kept.ns; i--)
+		requests->said[i] = requests->said[i - 1];
+	requests->said[i] = kept;
 	return 0;
 }
 
-/* Returns the request of @track's thread at @ns, or NULL, also without
- * memory. */
-static const struct ids *request_at(struct writer *writer,
-				    const struct trace_track *track,
-				    uint64_t ns)
+/* Returns the ids in the last of @count events that is not after @ns; NULL
+ * without one, or if they are unknown. */
+static const struct request_ids *ids_at(struct writer *writer,
+					const struct requests *requests,
+					const struct request_event *list,
+					uint32_t count, uint64_t ns)
 {
-	const struct requests *requests = requests_of(writer, track);
-	uint32_t low = search_first(i, requests ? requests->count : 0,
-				    requests->change[i].ns > ns);
+	const union kept_ids *ids = writer->ids.items;
+	uint32_t low = search_first(i, count, list[i].ns > ns);
 
-	return low ? &requests->change[low - 1].ids : NULL;
+	if (requests->unknown_ns && ns >= requests->unknown_ns) {
+		writer->unknown_requests++;
+		return NULL;
+	}
+	return low ? &ids[list[low - 1].ids].ids : NULL;
 }
 
-/* Instants of the collector have neither category nor location. */
-static int take_instant(struct writer *writer, struct call_event *event)
+static int compare_request_events(const void *a, const void *b)
 {
-	const struct trace_event *inner = &event->event;
-	const char *name = trace_reader_text(writer->trace, inner->name);
-	bool ends = strcmp(name, "no request") == 0;
-	struct requests *requests;
+	const struct request_event *x = a, *y = b;
 
-	if (inner->category || inner->location ||
-	    (!ends && strcmp(name, "request") != 0))
-		return 0;
-	requests = requests_of(writer, inner->track);
-	if (!requests)
-		return -ENOMEM;
-	requests->said = read_ids(writer, event);
-	return requests->slices
-		       ? 0
-		       : change_request(requests, inner->ns, &requests->said);
+	if (x->ns != y->ns)
+		return x->ns < y->ns ? -1 : 1;
+	return x->order < y->order ? -1 : x->order > y->order;
 }
 
-/* Handles a slice that begins and has its own ids. */
-static int begin_request(struct writer *writer, const struct trace_track *track,
-			 const struct open_call *call, uint64_t ns)
+/* Orders the events of all threads by time. Sets the ids of each to those that
+ * its thread has from then on. Returns 0 or -ENOMEM. */
+static int order_requests(struct writer *writer)
 {
-	struct requests *requests = requests_of(writer, track);
+	int err = 0;
 
-	if (!requests)
-		return -ENOMEM;
-	requests->slices++;
-	return change_request(requests, ns, &call->ids);
-}
+	for (uint32_t i = 0; i < writer->request_room; i++) {
+		struct requests *requests = &writer->requests[i];
+		struct request_choice now = { 0 };
 
-/* Handles the end of a slice with its own ids, which @depth slices enclose. */
-static int end_request(struct writer *writer, const struct trace_track *track,
-		       const struct open_call *call, uint32_t depth,
-		       uint64_t ns)
-{
-	struct requests *requests = requests_of(writer, track);
-	const struct ids *ids;
+		if (requests->count)
+			qsort(requests->event, requests->count,
+			      sizeof(*requests->event), compare_request_events);
+		for (uint32_t k = 0; k < requests->count && !err; k++) {
+			struct request_event *event = &requests->event[k];
+			union kept_ids item = { .key = { 0 } };
 
-	if (!requests)
-		return -ENOMEM;
-	ids = &requests->said;
-	requests->slices--;
-	while (depth--)
-		if ((--call)->ids.trace[0]) {
-			ids = &call->ids;
-			break;
+			item.ids = ((union kept_ids *)
+					    writer->ids.items)[event->ids]
+					   .ids;
+			err = request_choice_follow(&now, writer->trace,
+						    event->track, event->depth,
+						    event->kind, &item.ids);
+			item.ids = *request_choice_ids(&now, writer->trace,
+						       event->track);
+			/* The pool has them. */
+			if (!err)
+				err = MIN(0, pool_intern(&writer->ids, &item,
+							 &event->ids));
 		}
-	return change_request(requests, ns, ids);
+		request_choice_release(&now);
+	}
+	return err;
 }
 
 /* --- the trace ----------------------------------------------------------- */
@@ -434,9 +459,14 @@ static int take_begin(struct writer *writer, struct call_event *event)
 	call->kept = call_arguments_keep(writer->source->reader, event);
 	call->id = ++writer->last_id;
 	kept.kept = call->kept;
-	call->ids = call->kept ? read_ids(writer, &kept) : (struct ids){ 0 };
-	return call->ids.trace[0] && track_has_calls(track)
-		       ? begin_request(writer, track, call, event->event.ns)
+	call->ids = call->kept ? read_ids(writer, &kept)
+			       : (struct request_ids){ 0 };
+	call->owns = call->ids.trace[0];
+	if (!call->owns && event->depth && track_has_calls(track))
+		call->ids = call[-1].ids;
+	return call->owns && track_has_calls(track)
+		       ? keep_request(writer, &event->event, event->depth,
+				      &call->ids)
 		       : 0;
 }
 
@@ -471,6 +501,7 @@ static int put_call(struct writer *writer, struct call_event *event)
 	struct open_call *call = open_call(writer, end->track, event->depth);
 	uint64_t took = end->ns - event->begin_ns;
 	bool has_request = track_has_calls(end->track);
+	const struct requests *requests;
 	struct row row;
 	char *arguments;
 	int err;
@@ -492,13 +523,16 @@ static int put_call(struct writer *writer, struct call_event *event)
 	put_thread(&row, writer, end->track);
 	put_text(&row, arguments);
 	free(arguments);
+	requests = has_request ? requests_of(writer, end->track) : NULL;
+	if (has_request && !requests)
+		return -ENOMEM;
 	put_request(&row,
 		    call->ids.trace[0] || !has_request
 			    ? &call->ids
-			    : request_at(writer, end->track, event->begin_ns));
-	if (call->ids.trace[0] && has_request)
-		err = end_request(writer, end->track, call, event->depth,
-				  end->ns);
+			    : ids_at(writer, requests, requests->said,
+				     requests->said_count, event->begin_ns));
+	if (call->owns && has_request)
+		err = keep_request(writer, end, event->depth, &call->ids);
 	return err ? err : end_row(&row);
 }
 
@@ -541,23 +575,12 @@ static const char *end_stack(struct writer *writer)
 	return writer->stack.failed ? NULL : (const char *)writer->stack.at;
 }
 
-static int keep_sample(struct writer *writer, const struct trace_event *sample)
-{
-	if (grow_array(writer->samples, writer->sample_room,
-		       writer->sample_count + 1))
-		return -ENOMEM;
-	writer->samples[writer->sample_count++] = (struct kept_sample){
-		.ns = sample->ns,
-		.track = sample->track,
-		.stack = sample->stack,
-		.in_kernel = sample->in_kernel,
-	};
-	return 0;
-}
-
-static int put_sample(struct writer *writer, const struct kept_sample *sample)
+static int put_sample(struct writer *writer, const struct kept_sample *sample,
+		      bool with_request)
 {
 	struct row row = begin_row(writer, TABLE_SAMPLES);
+	const struct request_ids *ids = NULL;
+	const struct requests *requests;
 	const struct trace_frame *frames;
 	uint32_t count =
 		trace_reader_stack(call_reader_trace(writer->source->reader),
@@ -577,20 +600,51 @@ static int put_sample(struct writer *writer, const struct kept_sample *sample)
 	put_text_if(&row, leaf ? trace_reader_text(writer->trace, leaf->module)
 			       : NULL);
 	put_text_if(&row, end_stack(writer));
-	put_request(&row, sample->track ? request_at(writer, sample->track,
-						     sample->ns)
-					: NULL);
+	if (with_request && sample->track) {
+		requests = requests_of(writer, sample->track);
+		if (!requests)
+			return -ENOMEM;
+		ids = ids_at(writer, requests, requests->event, requests->count,
+			     sample->ns);
+	}
+	put_request(&row, ids);
 	return writer->stack.failed ? -ENOMEM : end_row(&row);
+}
+
+static int keep_said(struct writer *writer, struct call_event *event)
+{
+	/* "no request" has no ids. */
+	const struct request_ids ids = read_ids(writer, event);
+
+	return keep_request(writer, &event->event, 0, &ids);
 }
 
 static int put_event(struct writer *writer, struct call_event *event)
 {
 	const struct trace_event *inner = &event->event;
 
-	if (inner->kind == TRACE_SAMPLE)
-		return keep_sample(writer, inner);
+	if (inner->kind == TRACE_SAMPLE) {
+		const struct kept_sample sample = {
+			.ns = inner->ns,
+			.track = inner->track,
+			.stack = inner->stack,
+			.in_kernel = inner->in_kernel,
+		};
+
+		if (grow_array_from(&writer->budget, writer->samples,
+				    writer->sample_room,
+				    writer->sample_count + 1)) {
+			writer->unknown_requests++;
+			return put_sample(writer, &sample, false);
+		}
+		writer->samples[writer->sample_count++] = sample;
+		return 0;
+	}
 	if (inner->kind == TRACE_INSTANT)
-		return take_instant(writer, event);
+		return request_choice_sets(writer->trace, inner) &&
+				       track_has_calls(inner->track)
+			       ? keep_said(writer, event)
+			       : 0;
 	if (inner->kind != TRACE_BEGIN && inner->kind != TRACE_END)
 		return 0;
 	if (inner->track->kind == TRACE_TRACK_WAITS)
@@ -609,8 +663,11 @@ static int write_trace(struct writer *writer)
 		if (err)
 			return err;
 	}
+	err = order_requests(writer);
+	if (err)
+		return err;
 	for (uint32_t i = 0; i < writer->sample_count; i++) {
-		err = put_sample(writer, &writer->samples[i]);
+		err = put_sample(writer, &writer->samples[i], true);
 		if (err)
 			return err;
 	}
@@ -714,19 +771,6 @@ static void put_stack(struct row *row, struct writer *writer,
 	put_text(row, end_stack(writer));
 }
 
-static void put_labels(struct row *row, const struct pprof_sample *sample)
-{
-	struct ids ids = { 0 };
-
-	for (uint32_t i = 0; i < sample->label_count; i++) {
-		const struct pprof_label *label = &sample->labels[i];
-
-		take_ids(&ids, label->key, strlen(label->key), label->text,
-			 strlen(label->text));
-	}
-	put_request(row, &ids);
-}
-
 /* Writes a row for each stack of @profile (may be NULL) with its values of
  * @types, a list that ends with NULL. */
 static int write_profile(struct writer *writer, enum tables_file table,
@@ -747,40 +791,22 @@ static int write_profile(struct writer *writer, enum tables_file table,
 					? 0
 					: (uint64_t)sample->value[number]);
 		}
-		if (table == TABLE_ALLOCATIONS)
-			put_labels(&row, sample);
+		if (table == TABLE_ALLOCATIONS) {
+			struct request_ids ids = { 0 };
+
+			for (uint32_t j = 0; j < sample->label_count; j++) {
+				const struct pprof_label *label =
+					&sample->labels[j];
+
+				request_ids_take(
+					&ids, label->key, strlen(label->key),
+					label->text, strlen(label->text));
+			}
+			put_request(&row, &ids);
+		}
 		err = writer->stack.failed ? -ENOMEM : end_row(&row);
 	}
 	return err;
-}
-
-static int write_profiles(struct writer *writer)
-{
-	static const char *const waits_types[] = { "waits", "blocked", NULL };
-	static const char *const heap_types[] = { "alloc_objects",
-						  "alloc_space",
-						  "inuse_objects",
-						  "inuse_space", NULL };
-	int err = write_profile(writer, TABLE_BLOCKED, writer->source->blocked,
-				waits_types);
-
-	return err ? err
-		   : write_profile(writer, TABLE_ALLOCATIONS,
-				   writer->source->heap, heap_types);
-}
-
-static void release_open(struct writer *writer)
-{
-	for (uint32_t i = 0; i < writer->track_room; i++) {
-		for (uint32_t j = 0; j < writer->tracks[i].room; j++)
-			free(writer->tracks[i].call[j].kept);
-		free(writer->tracks[i].call);
-	}
-	free(writer->tracks);
-	for (uint32_t i = 0; i < writer->request_room; i++)
-		free(writer->requests[i].change);
-	free(writer->requests);
-	free(writer->samples);
 }
 
 int tables_write(const struct tables_source *source, FILE *const out[TABLES])
@@ -788,8 +814,13 @@ int tables_write(const struct tables_source *source, FILE *const out[TABLES])
 	struct writer writer = {
 		.source = source,
 		.trace = call_reader_trace(source->reader),
+		.budget = { .left = KEPT_BYTES_MAX },
 	};
+	char count[SIZE_TEXT], bytes[SIZE_TEXT];
 	int err = 0, result = 0;
+
+	pool_init(&writer.ids, &writer.budget, sizeof(union kept_ids),
+		  sizeof(union kept_ids));
 
 	for (size_t i = 0; i < TABLES && !err; i++)
 		err = parquet_open(out[i], tables[i].columns, tables[i].count,
@@ -798,8 +829,20 @@ int tables_write(const struct tables_source *source, FILE *const out[TABLES])
 		err = write_recording(&writer);
 	if (!err)
 		err = write_functions(&writer);
-	if (!err)
-		err = write_profiles(&writer);
+	if (!err) {
+		static const char *const waits_types[] = { "waits", "blocked",
+							   NULL };
+		static const char *const heap_types[] = { "alloc_objects",
+							  "alloc_space",
+							  "inuse_objects",
+							  "inuse_space", NULL };
+
+		err = write_profile(&writer, TABLE_BLOCKED,
+				    writer.source->blocked, waits_types);
+		err = err ? err
+			  : write_profile(&writer, TABLE_ALLOCATIONS,
+					  writer.source->heap, heap_types);
+	}
 	if (!err)
 		result = write_trace(&writer);
 	for (size_t i = 0; i < TABLES; i++) {
@@ -807,7 +850,24 @@ int tables_write(const struct tables_source *source, FILE *const out[TABLES])
 
 		err = err ? err : closed;
 	}
-	release_open(&writer);
+	if (writer.unknown_requests)
+		log_warn("the requests of %s calls and samples are unknown: "
+			 "what is known of requests takes more than %s",
+			 size_format_count(writer.unknown_requests, count),
+			 size_format_bytes(KEPT_BYTES_MAX, bytes));
+	for (uint32_t i = 0; i < writer.track_room; i++) {
+		for (uint32_t j = 0; j < writer.tracks[i].room; j++)
+			free(writer.tracks[i].call[j].kept);
+		free(writer.tracks[i].call);
+	}
+	free(writer.tracks);
+	for (uint32_t i = 0; i < writer.request_room; i++) {
+		free(writer.requests[i].event);
+		free(writer.requests[i].said);
+	}
+	free(writer.requests);
+	pool_release(&writer.ids);
+	free(writer.samples);
 	bytes_release(&writer.stack);
 	return err ? err : result;
 }

@@ -8,22 +8,18 @@
 #include "collector/base/grow.h"
 #include "collector/read/thread_choice.h"
 
-#define KEY "trace_id"
-
 /* An open slice with a trace id of its own. */
 struct own_request {
 	const struct trace_track *track;
 	uint32_t depth;
-	bool wanted;
+	struct request_ids ids;
 };
 
 struct request_thread {
-	bool wanted; /* its last instant set the wanted request */
+	struct request_ids said; /* by its last instant */
 	struct own_request *own; /* the last is the innermost */
 	size_t count, room;
 };
-
-enum found { FOUND_NONE, FOUND_OTHER, FOUND_WANTED };
 
 void request_choice_release(struct request_choice *choice)
 {
@@ -34,56 +30,33 @@ void request_choice_release(struct request_choice *choice)
 	choice->room = 0;
 }
 
-static bool is_zero(const char *id)
+static void take_id(char *out, size_t room, const char *text, size_t bytes)
 {
-	for (size_t i = 0; i < REQUEST_ID_DIGITS; i++)
-		if (id[i] != '0')
-			return false;
-	return true;
+	if (bytes != room - 1)
+		return;
+	memcpy(out, text, bytes);
+	out[bytes] = '\0';
+	if (strspn(out, "0") == bytes)
+		out[0] = '\0';
 }
 
-static enum found find_id(const struct request_choice *choice,
-			  const struct trace_reader *reader,
-			  const struct trace_event *event)
+void request_ids_take(struct request_ids *ids, const char *key,
+		      size_t key_bytes, const char *text, size_t bytes)
 {
-	struct trace_event copy = *event;
-	struct trace_argument one;
-
-	if (!event->fields.at)
-		return FOUND_NONE;
-	while (trace_argument_next(reader, &copy, &one)) {
-		if (one.kind != TRACE_ARGUMENT_TEXT ||
-		    !trace_argument_is(&one, KEY) ||
-		    one.text_bytes != REQUEST_ID_DIGITS || is_zero(one.text))
-			continue;
-		return memcmp(one.text, choice->wanted, REQUEST_ID_DIGITS)
-			       ? FOUND_OTHER
-			       : FOUND_WANTED;
-	}
-	return FOUND_NONE;
-}
-
-static int push_own(struct request_thread *thread,
-		    const struct trace_event *event, bool wanted)
-{
-	if (grow_array(thread->own, thread->room, thread->count + 1))
-		return -ENOMEM;
-	thread->own[thread->count++] = (struct own_request){
-		.track = event->track,
-		.depth = event->depth,
-		.wanted = wanted,
-	};
-	return 0;
+	if (key_bytes == 8 && !memcmp(key, "trace_id", 8))
+		take_id(ids->trace, sizeof(ids->trace), text, bytes);
+	else if (key_bytes == 7 && !memcmp(key, "span_id", 7))
+		take_id(ids->span, sizeof(ids->span), text, bytes);
 }
 
 /* Slices of several contexts of a thread may end in any order. */
 static void end_own(struct request_thread *thread,
-		    const struct trace_event *event)
+		    const struct trace_track *track, uint32_t depth)
 {
 	size_t i = thread->count;
 
-	while (i && (thread->own[i - 1].track != event->track ||
-		     thread->own[i - 1].depth != event->depth))
+	while (i && (thread->own[i - 1].track != track ||
+		     thread->own[i - 1].depth != depth))
 		i--;
 	if (!i)
 		return;
@@ -93,57 +66,87 @@ static void end_own(struct request_thread *thread,
 }
 
 /* Instants of the collector have neither category nor location. */
-static void take_instant(const struct request_choice *choice,
-			 struct request_thread *thread,
-			 const struct trace_reader *reader,
+bool request_choice_sets(const struct trace_reader *reader,
 			 const struct trace_event *event)
 {
-	const char *name = trace_reader_text(reader, event->name);
+	const char *name;
 
-	if (event->category || event->location)
-		return;
-	if (!strcmp(name, "request"))
-		thread->wanted = find_id(choice, reader, event) == FOUND_WANTED;
-	else if (!strcmp(name, "no request"))
-		thread->wanted = false;
+	if (event->kind != TRACE_INSTANT || event->category || event->location)
+		return false;
+	name = trace_reader_text(reader, event->name);
+	return !strcmp(name, "request") || !strcmp(name, "no request");
+}
+
+int request_choice_follow(struct request_choice *choice,
+			  const struct trace_reader *reader,
+			  const struct trace_track *track, uint32_t depth,
+			  enum trace_event_kind kind,
+			  const struct request_ids *ids)
+{
+	uint32_t number = call_track_thread(reader, track)->number;
+	struct request_thread *thread;
+
+	if (grow_array_zeroed(choice->threads, choice->room,
+			      (size_t)number + 1))
+		return -ENOMEM;
+	thread = &choice->threads[number];
+	if (kind == TRACE_INSTANT)
+		thread->said = *ids;
+	if (kind == TRACE_END)
+		end_own(thread, track, depth);
+	if (kind == TRACE_BEGIN && ids->trace[0]) {
+		if (grow_array(thread->own, thread->room, thread->count + 1))
+			return -ENOMEM;
+		thread->own[thread->count++] = (struct own_request){
+			.track = track,
+			.depth = depth,
+			.ids = *ids,
+		};
+	}
+	choice->met |= request_choice_has(choice, reader, track);
+	return 0;
 }
 
 int request_choice_take(struct request_choice *choice,
 			const struct trace_reader *reader,
 			const struct trace_event *event)
 {
-	uint32_t number = call_track_thread(reader, event->track)->number;
-	struct request_thread *thread;
-	enum found found;
-	int err = 0;
+	struct trace_event copy = *event;
+	struct trace_argument one;
+	struct request_ids ids = { 0 };
+	bool sets = request_choice_sets(reader, event);
 
-	if (grow_array_zeroed(choice->threads, choice->room,
-			      (size_t)number + 1))
-		return -ENOMEM;
+	if (event->fields.at && (sets || event->kind == TRACE_BEGIN))
+		while (trace_argument_next(reader, &copy, &one))
+			if (one.kind == TRACE_ARGUMENT_TEXT)
+				request_ids_take(&ids, one.name, one.name_bytes,
+						 one.text, one.text_bytes);
+	if (!sets && event->kind != TRACE_BEGIN && event->kind != TRACE_END)
+		return 0;
+	return request_choice_follow(choice, reader, event->track, event->depth,
+				     event->kind, &ids);
+}
+
+const struct request_ids *request_choice_ids(
+	const struct request_choice *choice, const struct trace_reader *reader,
+	const struct trace_track *track)
+{
+	static const struct request_ids none = { 0 };
+	uint32_t number = call_track_thread(reader, track)->number;
+	const struct request_thread *thread;
+
+	if (number >= choice->room)
+		return &none;
 	thread = &choice->threads[number];
-	if (event->kind == TRACE_INSTANT)
-		take_instant(choice, thread, reader, event);
-	if (event->kind == TRACE_END)
-		end_own(thread, event);
-	if (event->kind == TRACE_BEGIN) {
-		found = find_id(choice, reader, event);
-		if (found != FOUND_NONE)
-			err = push_own(thread, event, found == FOUND_WANTED);
-	}
-	choice->met |= request_choice_has(choice, reader, event->track);
-	return err;
+	return thread->count ? &thread->own[thread->count - 1].ids
+			     : &thread->said;
 }
 
 bool request_choice_has(const struct request_choice *choice,
 			const struct trace_reader *reader,
 			const struct trace_track *track)
 {
-	uint32_t number = call_track_thread(reader, track)->number;
-	const struct request_thread *thread;
-
-	if (number >= choice->room)
-		return false;
-	thread = &choice->threads[number];
-	return thread->count ? thread->own[thread->count - 1].wanted
-			     : thread->wanted;
+	return choice->wanted &&
+	       !strcmp(request_choice_ids(choice, reader, track)->trace,
+		       choice->wanted);
 }

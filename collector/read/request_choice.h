@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * request_choice - follows which threads of a trace work on one request
+ * request_choice - follows which request each thread of a trace works on
  * (perfrec_set_trace_id()). A slice with an argument trace_id belongs to that
  * request, and so do the calls inside it; any other call belongs to the request
  * that its thread has set last. One thread at a time.
@@ -15,14 +15,24 @@
 
 #define REQUEST_ID_DIGITS 32
 
+/* Ids of a request; "": none. */
+struct request_ids {
+	char trace[REQUEST_ID_DIGITS + 1], span[17];
+};
+
 /* The caller sets @wanted of a struct of zeros. */
 struct request_choice {
-	const char *wanted; /* the trace id; the caller owns it */
+	const char *wanted; /* the trace id; the caller owns it. NULL: none */
 	bool met; /* some thread worked on it */
 	/* Private. */
 	struct request_thread *threads; /* by number of a track */
 	uint32_t room;
 };
+
+/* Copies @text to @ids if @key is trace_id or span_id and @text is such an id.
+ * Zeroes are no id. */
+void request_ids_take(struct request_ids *ids, const char *key,
+		      size_t key_bytes, const char *text, size_t bytes);
 
 void request_choice_release(struct request_choice *choice);
 /* Follows the next event of @reader, whose track has calls. Returns 0 or
@@ -30,7 +40,22 @@ void request_choice_release(struct request_choice *choice);
 int request_choice_take(struct request_choice *choice,
 			const struct trace_reader *reader,
 			const struct trace_event *event);
-/* Returns true if the thread of @track works on the request now. */
+/* Returns true if @event is an instant by which its thread sets its request. */
+bool request_choice_sets(const struct trace_reader *reader,
+			 const struct trace_event *event);
+/* As request_choice_take(), for the begin or end of a slice with @ids of its own
+ * at @depth of @track, or for an instant that sets them. */
+int request_choice_follow(struct request_choice *choice,
+			  const struct trace_reader *reader,
+			  const struct trace_track *track, uint32_t depth,
+			  enum trace_event_kind kind,
+			  const struct request_ids *ids);
+/* Returns the ids that the thread of @track works on now, valid until the next
+ * event; "" without a request. */
+const struct request_ids *request_choice_ids(
+	const struct request_choice *choice, const struct trace_reader *reader,
+	const struct trace_track *track);
+/* Returns true if the thread of @track works on the wanted request now. */
 bool request_choice_has(const struct request_choice *choice,
 			const struct trace_reader *reader,
 			const struct trace_track *track);
