@@ -554,8 +554,8 @@ static void write_summary_facts(const struct summary *summary,
 	print_flight(summary, out);
 	if (summary->totals.trace_given_up_bytes) {
 		fprintf(out,
-			"  trace      from %s after its begin on; what was "
-			"before, %s, was given up (--keep last)\n",
+			"  trace      begins at %s: the older %s were "
+			"discarded (--keep last)\n",
 			size_format_ns(summary->totals.trace_from_ns, from),
 			size_format_bytes(summary->totals.trace_given_up_bytes,
 					  bytes));

@@ -51,6 +51,8 @@ check()
 		fail "$1: the trace does not say when it begins"
 	expect_eq "$1: trace_stopped" \
 		"$(json "$1/summary.json" .totals.trace_stopped)" null
+	"$PERFREC" report "$1" >out || fail "$1: no report"
+	expect_match out '^  trace      begins at [0-9.]+ [mu]?s: the older [0-9.]+ [KM]iB were discarded \(--keep last\)$'
 	cp "$1/trace.index" index.first
 	run_ok "$PERFREC" index "$1"
 	cmp -s index.first "$1/trace.index" || fail "$1: another index"
