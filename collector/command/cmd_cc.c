@@ -306,7 +306,6 @@ static bool links_entry_build(const struct cc *cc)
 		!compile_line_count(cc->line, COMPILE_SOURCE, false));
 }
 
-/* Adds the sources that each linked module needs. */
 static void add_stubs(const struct cc *cc, struct words *words)
 {
 	if (links_entry_build(cc) && cc->answer.target.clang)
@@ -518,8 +517,6 @@ static void choose_sources(struct cc *cc)
 	}
 }
 
-/* Returns true if the file name of @word is in @list, where each name has a
- * blank on both sides. */
 static bool is_one_of(const char *word, const char *list)
 {
 	const char *name = path_name(word);
@@ -652,7 +649,6 @@ static int find_specs(struct cc *cc)
 	return OPTS_FAILED;
 }
 
-/* Prepares --hooks=entry, or deselects all sources if it is impossible. */
 static int prepare_entry(struct cc *cc)
 {
 	struct compile_line *line = cc->line;

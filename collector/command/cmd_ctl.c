@@ -309,8 +309,6 @@ static void print_done(const char *what, const json_t *answer)
 	}
 }
 
-/* Logs each row in @key of @answer as not @what. Returns true if there are
- * any. */
 static bool say_not_done(const json_t *answer, const char *key,
 			 const char *what)
 {
@@ -470,8 +468,6 @@ static void add_flight(struct table *table, const json_t *row)
 		table_add(table, cells, folder_name(row), NULL);
 }
 
-/* Prints a table with the rows that @add adds for @rows. Returns 0 or
- * -ENOMEM. */
 static int print_table_rows(const struct ctl_options *options,
 			    const json_t *rows,
 			    const struct table_column *columns,

@@ -109,7 +109,6 @@ static int plan_ranges(const struct cut_line *line, struct cut_plan *plan)
 
 /* --- messages --- */
 
-/* Formats "1.5s", at most the end of the recording. */
 static const char *time_text(uint64_t ns, const struct trace_bounds *bounds,
 			     char text[TIME_RANGE_TEXT])
 {

@@ -57,7 +57,6 @@ struct record_options {
 	size_t joined_count;
 };
 
-/* Saves the option for perfrec-collect. Returns OPTS_GO_ON or OPTS_FAILED. */
 static int forward_option(struct record_options *options,
 			  const struct opts_value *value)
 {

@@ -143,8 +143,6 @@ static void put_folders(FILE *out, char *listing)
 	}
 }
 
-/* Makes the answer from @macros and @listing. The caller frees *@text. Returns
- * 0, -ENOTSUP or -ENOMEM. */
 static int make_answer(const char *macros, char *listing, char **text)
 {
 	static const char gnuc[] = "#define __GNUC__ ";
@@ -170,7 +168,6 @@ static int make_answer(const char *macros, char *listing, char **text)
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-/* Runs @argv with the question. Returns -EIO if it fails. */
 static int ask_in_language(char *const *argv, char **text)
 {
 	const int fds[3] = { make_text_file(question), make_text_file(""),
@@ -305,8 +302,6 @@ static char *make_question_key(const char *const *command, size_t count,
 	return NULL;
 }
 
-/* Sets @path to the folder of the cache, and creates it if necessary. Returns
- * false if that is impossible. */
 static bool find_cache(char path[PATH_MAX])
 {
 	const char *base = getenv("XDG_CACHE_HOME");

@@ -61,7 +61,6 @@ static void take_matches(struct choice *choice)
 
 /* --- messages ------------------------------------------------------------- */
 
-/* Lists names that contain the word, ignoring case. */
 static size_t list_containing(const struct choice *choice)
 {
 	size_t count = 0;

@@ -36,8 +36,6 @@
 
 static const char elf_magic[] = { 0x7f, 'E', 'L', 'F' };
 
-/* Writes "@dir/@name" to @path, with @length bytes of @dir. Returns false if it
- * is too long. */
 static bool join_path(const char *dir, size_t length, const char *name,
 		      char *path)
 {

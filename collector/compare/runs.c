@@ -73,7 +73,6 @@ static bool is_hidden(const char *type)
 	return false;
 }
 
-/* Returns the entry of @type, or NULL. */
 static const struct known *find_known_type(const char *type)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(known_types); i++)
@@ -111,7 +110,6 @@ static void add_metric(struct runs *runs, const char *type, const char *unit,
 		runs->metric_count++;
 }
 
-/* Sets @type to the type of @metric's values in its profile. */
 static void type_of(const struct runs_metric *metric, char type[64])
 {
 	size_t length = strlen(metric->key);
@@ -147,7 +145,6 @@ static void add_profile_metrics(struct runs *runs, const struct run *run,
 	}
 }
 
-/* Returns the index of @metric's values in @pprof, or PPROF_NONE. */
 static uint32_t value_number(const struct runs_metric *metric,
 			     const struct pprof *pprof)
 {
@@ -249,7 +246,6 @@ static bool same_runs_function(const void *left, const void *right)
 static const struct pool_key function_key = { hash_runs_function,
 					      same_runs_function };
 
-/* Sets *@out to the number of @frame's function. Returns 0 or -ENOMEM. */
 static int intern_runs_frame(struct runs *runs, size_t run,
 			     const struct pprof_frame *frame, uint32_t *out)
 {

@@ -133,7 +133,6 @@ static void module_key(const struct matching *matching,
 
 enum step { BY_NAME, BY_NAME_ELSEWHERE, BY_FOLDED_NAME, BY_LINE, STEPS };
 
-/* Sets @out to the key of @function in @step; "" if the step does not apply. */
 static void make_match_key(const struct matching *matching, enum step step,
 			   const struct runs_function *function, char *out)
 {

@@ -94,7 +94,6 @@ static void count_verdicts(struct findings *findings)
 
 /* --- printing ------------------------------------------------------------- */
 
-/* Prints the names of the examples in parentheses, if there are any. */
 static void print_examples(const struct findings *findings,
 			   const struct verdict *verdict, FILE *out)
 {

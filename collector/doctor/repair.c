@@ -121,7 +121,6 @@ static int say_cannot_repair(const char *dir, const char *name, int err)
 	return err;
 }
 
-/* Closes @fd. Returns 0 or -errno. */
 static int put_summary(const struct summary *summary, int fd)
 {
 	FILE *file = fdopen(fd, "w");
@@ -213,7 +212,6 @@ static int write_repaired_files(const char *dir, int dir_fd)
 	return err;
 }
 
-/* Reports that there is a summary. Returns -errno if it is unreadable. */
 static int say_needless(const char *dir)
 {
 	struct summary *summary;

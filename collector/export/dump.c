@@ -129,7 +129,6 @@ static const char *track_type(const struct trace_track *track)
 	return types[track->kind];
 }
 
-/* Describes @track before its first event and after each change. */
 static int tell_track(struct dump *dump, const struct trace_track *track)
 {
 	struct told *told;

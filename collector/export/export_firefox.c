@@ -167,7 +167,6 @@ static int take(struct fox *fox, const struct trace_event *event)
 
 /* --- tables --- */
 
-/* Writes "name":[value,value,...], @count times. */
 static void put_column(const char *name, const char *value, uint32_t count,
 		       FILE *out)
 {
@@ -182,7 +181,6 @@ static void put_column(const char *name, const char *value, uint32_t count,
 	put_char(']', out);
 }
 
-/* Writes "name":[0,1,2,...]. */
 static void put_numbers(const char *name, uint32_t count, FILE *out)
 {
 	put_text(",\"", out);

@@ -130,7 +130,6 @@ static void put_list(struct thrift *thrift, int number, uint8_t type,
 		bytes_varint(thrift->to, count);
 }
 
-/* Begins a nested structure as field @number. */
 static struct thrift put_struct(struct thrift *thrift, int number)
 {
 	put_field(thrift, number, T_STRUCT);
@@ -407,7 +406,6 @@ static void put_schema(struct parquet *parquet, struct bytes *to)
 	}
 }
 
-/* Writes FileMetaData, its length and the magic. */
 static void write_footer(struct parquet *parquet)
 {
 	struct bytes *to = &parquet->header;

@@ -192,7 +192,6 @@ static int allow_user(struct collect_options *options,
 	return OPTS_GO_ON;
 }
 
-/* Options that select functions and calls. */
 static int take_choice(struct collect_options *options,
 		       const struct opts_value *value)
 {

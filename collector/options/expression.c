@@ -102,7 +102,6 @@ static size_t word_end(const char *text, size_t at)
 	return at;
 }
 
-/* Parses the part before the '>', text[0..end). */
 static int read_subject(const char *text, size_t end, bool bare,
 			struct expression *out, struct expression_error *error)
 {

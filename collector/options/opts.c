@@ -78,7 +78,6 @@ static void make_letters(enum opts_command command, char letters[LETTERS_BYTES])
 	*to = '\0';
 }
 
-/* The option that getopt_long() means by @c, and its name as typed. */
 static struct opts_value find_option(enum opts_command command, int c)
 {
 	size_t id = 0;
@@ -105,8 +104,6 @@ int opts_refuse(const struct opts_value *value, const char *why)
 	return OPTS_WRONG;
 }
 
-/* The long names of @command that begin with the first @length bytes of @word.
- * Returns how many there are. */
 static size_t find_names(enum opts_command command, const char *word,
 			 size_t length, const char *names[OPT_COUNT])
 {

@@ -92,7 +92,6 @@ static int add_url(struct push_options *options, const char *from,
 	return OPTS_GO_ON;
 }
 
-/* Adds the server that the environment @variable names, if it is set. */
 static int add_variable(struct push_options *options, const char *variable,
 			const char *protocol)
 {

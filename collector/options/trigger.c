@@ -27,7 +27,6 @@ static int copy_trigger_name(const char *text, size_t from, size_t to,
 	return 0;
 }
 
-/* The name text[from..to), which has to be there. */
 static int read_trigger_name(const char *text, size_t from, size_t to,
 			     const char *missing, struct trigger *out,
 			     struct expression_error *error)
@@ -64,7 +63,6 @@ static size_t factor_end(const char *text, size_t at)
 	return end + 1;
 }
 
-/* Parses text[at..), the bound of the duration of calls. */
 static int read_trigger_bound(const char *text,
 			      const struct comparison *comparison,
 			      struct trigger *out,

@@ -77,7 +77,6 @@ int browser_start(const char *url, pid_t *out)
 	return err;
 }
 
-/* Prints "user@host" of this machine. */
 static void print_here(FILE *out)
 {
 	const struct passwd *user = getpwuid(geteuid());

@@ -282,7 +282,6 @@ static void add_header_time(const struct page_data *data,
 	json_object_set_new(header, "timeline", levels);
 }
 
-/* Returns the unit of @curve in the notation of values. */
 static const char *unit_of_curve(const struct calls *calls,
 				 const struct calls_curve *curve)
 {

@@ -40,7 +40,6 @@ static bool is_on_side(const struct page_data *data, uint32_t function,
 	return false;
 }
 
-/* Builds the tree of the new functions, and merges equal stacks. */
 static int map_nodes(struct match *match)
 {
 	const struct page_data *data = match->data;

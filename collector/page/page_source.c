@@ -90,7 +90,6 @@ static int add_source_line(struct lines *lines, const struct page_line *line)
 	return 0;
 }
 
-/* Collects the lines of @data and their neighbours, which have no values. */
 static int gather_lines(const struct page_data *data, struct lines *out)
 {
 	const struct page_line *lines = data->lines.items;

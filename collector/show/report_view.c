@@ -458,7 +458,6 @@ static bool is_empty_row(const struct sheet *sheet, const struct pprof_row *row)
 	return true;
 }
 
-/* Drops functions without any value, such as those with inlined bodies. */
 static void drop_empty_rows(struct sheet *sheet)
 {
 	struct pprof_rows *rows = &sheet->rows;

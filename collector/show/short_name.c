@@ -49,7 +49,6 @@ static int compare_entries(const void *a, const void *b)
 	return order ? order : strcmp(left->full, right->full);
 }
 
-/* Returns the offset in @a of the first difference. */
 static size_t find_difference(const struct entry *a, const struct entry *b)
 {
 	const char *left = a->full + a->begin, *right = b->full + b->begin;
@@ -79,8 +78,6 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Returns true if two names of @group have equal texts. @group has no
- * duplicates. */
 static bool has_equal_texts(const struct short_names *names,
 			    const struct entry *group, size_t count,
 			    const char **scratch)
@@ -94,8 +91,6 @@ static bool has_equal_texts(const struct short_names *names,
 	return false;
 }
 
-/* Makes distinct texts for the different names of @group, which have one
- * text. */
 static int open_group(struct short_names *names, const struct entry *group,
 		      size_t count, const char **scratch)
 {

@@ -24,14 +24,12 @@ static const char *time_of(const struct summary *summary)
 		       : "CPU time";
 }
 
-/* Returns the cost of one-time work, mostly at the start of programs. */
 static uint64_t start_ns(const struct summary *summary)
 {
 	return summary->cost.start_ns + summary->cost.pages_ns +
 	       summary->totals.patch_ns;
 }
 
-/* Returns the advice for hooks that cost too much. */
 static const char *advice_for_hooks(const struct summary *summary)
 {
 	if (summary->totals.functions_hooked)
@@ -50,7 +48,6 @@ static const char *advice_for_hooks(const struct summary *summary)
 		       : "the next run knows what is called most";
 }
 
-/* Returns the advice for the largest part of the cost. */
 static const char *advice(const struct summary *summary)
 {
 	const struct summary_cost *cost = &summary->cost;

@@ -82,7 +82,6 @@ static struct marks find_marks(const struct summary *summary)
 /* The mean of fewer calls says nothing about the others. */
 #define ESTIMATE_CALLS_MIN 30
 
-/* Formats a sampled time, or "< 3.0 ms" without samples. */
 static const char *format_sampled(uint64_t ns, uint64_t error_ns,
 				  const struct summary_function *function,
 				  char text[SIZE_TEXT])

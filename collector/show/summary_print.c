@@ -71,7 +71,6 @@ static void print_run(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
-/* Reports calls that were only counted, or not recorded. */
 static void print_states(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -95,7 +94,6 @@ static void print_states(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
-/* Reports the CPU time without samples. */
 static void print_unsampled(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -111,7 +109,6 @@ static void print_unsampled(const struct summary *summary, FILE *out)
 		totals->unsampled_processes == 1 ? "" : "es");
 }
 
-/* Prints the largest peak of a process, with its error if estimated. */
 static void print_peak(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -128,7 +125,6 @@ static void print_peak(const struct summary *summary, FILE *out)
 			size_format_bytes(totals->peak_error_bytes, error));
 }
 
-/* For recordings with --flight. */
 static void print_flight(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -302,8 +298,6 @@ static bool is_cost_rough(const struct summary *summary)
 	       took - summary->totals.wait_ns > left;
 }
 
-/* Warns that times come from recorded calls only although many calls were not
- * recorded. */
 static void print_partial_times(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -322,7 +316,6 @@ static void print_partial_times(const struct summary *summary, FILE *out)
 		size_plural(totals->cpu_samples));
 }
 
-/* Reports perfrec's own time in the times of functions. */
 static void print_subtracted(const struct summary *summary,
 			     const struct summary_print_options *options,
 			     FILE *out)
@@ -402,8 +395,6 @@ static bool print_other_views(const struct summary *summary, FILE *out)
 	return true;
 }
 
-/* A program that could not load perfrec's library looks like one without
- * instrumentation. */
 static void print_no_hooks(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -582,7 +573,6 @@ static void write_summary_facts(const struct summary *summary,
 	print_subtracted(summary, options, out);
 }
 
-/* Prints the facts, one per line, wrapped on a narrow terminal. */
 static void print_facts(const struct summary *summary,
 			const struct summary_print_options *options,
 			const struct terminal *terminal, FILE *out)

@@ -49,7 +49,6 @@ static void print_odd_part(const struct summary_totals *totals, uint64_t ns,
 			what);
 }
 
-/* Reports threads that the lines above do not include. */
 static void print_silent(const struct summary_totals *totals, FILE *out)
 {
 	char threads[SIZE_TEXT], on_cpu[SIZE_TEXT], runnable[SIZE_TEXT],
