@@ -17,7 +17,6 @@
 
 #include "collector/base/bytes.h"
 #include "collector/base/grow.h"
-#include "collector/base/pool.h"
 #include "collector/base/search.h"
 #include "collector/read/index_interned.h"
 #include "collector/read/sequence_start.h"
@@ -62,7 +61,6 @@ struct trace_parts {
 	const struct trace_index *index; /* NULL: read everything */
 	struct parts_choice choice;
 	struct trace_packets *packets;
-	bool *ending; /* by extent: it has an end that matters; or NULL */
 	struct wanted *wanted; /* by place in index->sequences */
 	uint64_t last_ns;
 	struct index_interned interned; /* if it was needed */
@@ -374,80 +372,38 @@ static int want(struct trace_parts *parts, struct wanted *wanted)
 	return err;
 }
 
-/* Returns the number of packets in @packets, the rest of an INDEX_TRACK, that
- * begin slices. */
-static uint64_t count_begins(struct index_get packets)
+/* Returns true if @item, an INDEX_TRACK, has begins of slices. */
+static bool has_begins(const struct index_packet *item)
 {
-	uint64_t begins = 0;
+	struct index_get get = { .at = item->at,
+				 .end = item->at + item->count };
 
-	while (packets.at != packets.end) {
-		uint64_t count = index_get_number(&packets);
+	index_get_number(&get);
+	index_get_number(&get);
+	while (get.at != get.end) {
+		uint64_t count = index_get_number(&get);
 
-		if (packets.bad || count > (uint64_t)(packets.end - packets.at))
-			break;
-		begins += look_at((struct trace_packet_bytes){ packets.at,
-							       count })
-				  .begin;
-		packets.at += count;
+		if (get.bad || count > (uint64_t)(get.end - get.at) ||
+		    look_at((struct trace_packet_bytes){ get.at, count }).begin)
+			return true;
+		get.at += count;
 	}
-	return begins;
+	return false;
 }
 
-/* A track without a thread, and its open slices that began before the end of
- * the range. */
-struct open_track {
-	uint64_t uuid, count;
-};
-
-/* Marks extent @number if slices of the range end there, behind it. Called for
- * extents in their order. Returns 0 or -ENOMEM. */
-static int mark_ending(struct trace_parts *parts, uint32_t number,
-		       struct pool *tracks)
+/* Returns true if @index has what @choice needs. It does not have the ends of
+ * slices without a thread that go on behind their extent. perfrec writes such
+ * slices when they end, so only traces of others have them. */
+static bool is_enough(const struct trace_index *index,
+		      const struct parts_choice *choice)
 {
-	const struct trace_index *index = parts->index;
-	bool behind = index->extents[number].rest.first_ns >=
-		      parts->choice.ranges->to_ns;
-
-	for (uint32_t i = number ? index->extents[number - 1].packet_end : 0;
-	     i < index->extents[number].packet_end; i++) {
-		const struct index_packet *item = &index->packets[i];
-		struct index_get get = { .at = item->at,
-					 .end = item->at + item->count };
-		struct open_track *track, key = { 0 };
-		uint64_t count;
-		uint32_t at;
-
-		if (item->kind != INDEX_TRACK)
-			continue;
-		key.uuid = index_get_number(&get);
-		count = index_get_number(&get);
-		if (pool_intern(tracks, &key, &at) < 0)
-			return -ENOMEM;
-		track = (struct open_track *)tracks->items + at;
-		if (behind) {
-			parts->ending[number] |= count < track->count;
-			track->count = MIN(track->count, count);
-		} else {
-			track->count = count + count_begins(get);
-		}
-	}
-	return 0;
-}
-
-static int mark_endings(struct trace_parts *parts)
-{
-	uint32_t count = parts->index->extent_count;
-	struct pool tracks;
-	int err = 0;
-
-	parts->ending = calloc((size_t)count + 1, sizeof(*parts->ending));
-	if (!parts->ending)
-		return -ENOMEM;
-	pool_init(&tracks, NULL, sizeof(struct open_track), sizeof(uint64_t));
-	for (uint32_t i = 0; i < count && !err; i++)
-		err = mark_ending(parts, i, &tracks);
-	pool_release(&tracks);
-	return err;
+	if (choice->calls_only)
+		return true;
+	for (uint32_t i = 0; choice->ends && i < index->packet_count; i++)
+		if (index->packets[i].kind == INDEX_TRACK &&
+		    has_begins(&index->packets[i]))
+			return false;
+	return index->has_rest;
 }
 
 static int plan(struct trace_parts *parts)
@@ -465,8 +421,6 @@ static int plan(struct trace_parts *parts)
 		parts->wanted[i].of = &index->sequences[i];
 		err = want(parts, &parts->wanted[i]);
 	}
-	if (!err && parts->choice.ends && !parts->choice.no_rest)
-		err = mark_endings(parts);
 	trace_index_times(index, &first_ns, &parts->last_ns);
 	return err;
 }
@@ -483,7 +437,7 @@ int trace_parts_open(const char *path, const struct trace_index *index,
 	parts->choice = *choice;
 	parts->choice.no_rest |= choice->calls_only;
 	err = trace_packets_open(path, &parts->packets);
-	if (!err && index && (index->has_rest || choice->calls_only)) {
+	if (!err && index && is_enough(index, choice)) {
 		parts->index = index;
 		parts->path = strdup(path);
 		err = parts->path ? plan(parts) : -ENOMEM;
@@ -502,11 +456,11 @@ void trace_parts_close(struct trace_parts **parts)
 
 	if (!freed)
 		return;
-	for (uint32_t i = 0; freed->wanted && i < freed->index->sequence_count;
+	for (uint32_t i = 0;
+	     freed->index && freed->wanted && i < freed->index->sequence_count;
 	     i++)
 		free(freed->wanted[i].follows);
 	free(freed->wanted);
-	free(freed->ending);
 	if (freed->has_interned)
 		index_interned_release(&freed->interned);
 	free(freed->path);
@@ -593,8 +547,6 @@ static bool needs_extent(struct trace_parts *parts,
 	if (parts->choice.calls_only)
 		return false;
 	return extent->untimed || needs_rest(parts, extent) ||
-	       (parts->ending &&
-		parts->ending[extent - parts->index->extents]) ||
 	       overlaps(parts, extent->absolute_first_ns,
 			extent->absolute_last_ns);
 }
