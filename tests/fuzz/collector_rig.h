@@ -190,7 +190,6 @@ static int rig_arena(void)
 		.version = WIRE_VERSION,
 		.slot_count = RIG_SLOTS,
 		.ring_cells = RIG_CELLS,
-		.functions = function_numbers(RIG_CELLS),
 		.filter_entries = FILTER_ENTRIES,
 		.rings_offset = arena_rings(RIG_SLOTS),
 	};
