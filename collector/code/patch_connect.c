@@ -107,6 +107,27 @@ static bool address_of_connection(const struct patch_image *image,
 			   sizeof(*out)) == 0;
 }
 
+/* Reads text of a held program, whose functions mostly share a page with the
+ * one before. */
+static int read_held_text(struct patch_image *image, uint64_t address,
+			  uint8_t *out, size_t bytes)
+{
+	const uint64_t at = address & -(uint64_t)TEXT_PAGE_BYTES;
+
+	if (address + bytes > at + TEXT_PAGE_BYTES)
+		return memory_read(image->mem, address, out, bytes);
+	if (image->page_at != at) {
+		int err = memory_read(image->mem, at, image->page,
+				      sizeof(image->page));
+
+		image->page_at = err ? 0 : at;
+		if (err)
+			return err;
+	}
+	memcpy(out, image->page + (address - at), bytes);
+	return 0;
+}
+
 /* Writes the thunk of a moved function. */
 static enum patch_reason check_moved(struct patch_image *image,
 				     struct image_module *module,
@@ -131,7 +152,7 @@ static enum patch_reason check_moved(struct patch_image *image,
 			       MAX(move->displaced, MOVE_JUMP_BYTES));
 	if (reason != PATCH_DONE)
 		return reason;
-	if (memory_read(image->mem, address, now, move->displaced) < 0 ||
+	if (read_held_text(image, address, now, move->displaced) < 0 ||
 	    memcmp(now, code_move_bytes(&plan->moves, move), move->displaced) !=
 		    0)
 		return PATCH_DIFFERS;
@@ -623,6 +644,7 @@ size_t patch_connect(struct patch_image *image, struct patch_function *list,
 
 	list_areas(image);
 	image->held = held;
+	image->page_at = 0;
 	_Static_assert(PATCH_DONE == 0, "nothing has failed");
 	if (image->gone || err == -ENOENT)
 		refuse_all(list, count, PATCH_GONE);

@@ -12,6 +12,8 @@
 #include "collector/code/text_map.h"
 #include "shared/function_shm.h"
 
+#define TEXT_PAGE_BYTES 4096u
+
 struct image_site {
 	int32_t operand; /* leads to its thunk; unused if PLAIN */
 	int32_t next_operand;
@@ -52,6 +54,9 @@ struct patch_image {
 	size_t link_count, link_room;
 	uint32_t free_links; /* chain */
 	struct text_map map; /* valid in patch_connect() */
+	/* The page of text that was read last, the same; 0: none. */
+	uint64_t page_at;
+	uint8_t page[TEXT_PAGE_BYTES];
 	uint64_t area_map[THUNK_MAPS];
 	size_t area_maps;
 	patch_tell *tell;
