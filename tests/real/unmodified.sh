@@ -19,7 +19,8 @@
 #     gxx clang   compilers, with 200,000 functions
 #     redis       a server under load
 #
-# The output is the same, calls nest in the trace, and nothing is lost.
+# The output is the same, calls nest in the trace, and nothing is lost. Functions of
+# sqlite and lua that have a name are called as often as callgrind counts.
 #
 # usage: unmodified.sh [--patch] BUILD DIR [NAME...]
 #
@@ -72,6 +73,9 @@ output()
 
 # The user of the recorded program; empty: the own one.
 user=
+# With --patch: the functions of files whose names match this have as many calls as
+# callgrind counts; empty: no file's.
+counted=
 
 # record COMMAND...: not recorded, then recorded, and all is compared.
 record()
@@ -105,7 +109,28 @@ record()
 	# Exceptions end calls of moved functions.
 	compare_ends "$name" "$out/data" "${patch:-no}" || bad=1
 	compare_losses || bad=1
+	[ -z "$patch" ] || [ -z "$counted" ] || compare_calls "$@" || bad=1
 	return $bad
+}
+
+# compare_calls COMMAND...: of named functions, with those of callgrind.
+compare_calls()
+{
+	type valgrind >/dev/null 2>&1 || return 0
+	valgrind -q --tool=callgrind --callgrind-out-file="$out/callgrind" "$@" \
+		</dev/null >"$out/valgrind" 2>&1
+	awk -f "$here/callgrind_calls.awk" "$out/callgrind" | sort >"$out/counted"
+	jq -r --arg files "$counted" '[.functions[] |
+		select(.module // "" | test($files))] | group_by(.name)[] |
+		"\(.[0].name) \([.[].calls] | add)"' "$out/data/summary.json" |
+		grep -v ' .* ' | sort >"$out/calls"
+	join "$out/calls" "$out/counted" >"$out/both"
+	awk -v name="$name" '
+		$2 != $3 { print name ": " $1 " has " $2 " calls, callgrind counts " $3 }
+		END { print name ": calls of " NR " functions compared with callgrind"
+			exit NR < 50 }' "$out/both" >"$out/compared" || bad=1
+	cat "$out/compared"
+	[ "$(wc -l <"$out/compared")" -eq 1 ]
 }
 
 compare_patched()
@@ -260,6 +285,7 @@ record_git()
 record_sqlite()
 {
 	need_package sqlite3 sqlite3
+	counted=sqlite
 	record sqlite3 :memory: 'CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT);
 		WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c
 			WHERE x < 20000)
@@ -282,6 +308,7 @@ record_perl()
 record_lua()
 {
 	need_package lua5.4 lua5.4
+	counted=lua
 	record lua5.4 -e 'local t = {} for i = 1, 20000 do t[i] = tostring(i) end
 		print(#table.concat(t), pcall(error, "thrown"))
 		local c = coroutine.wrap(function() for i = 1, 3 do coroutine.yield(i) end end)
