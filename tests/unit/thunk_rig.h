@@ -30,7 +30,7 @@ struct rig_seen {
 	uint64_t r11, rsp, function, site;
 };
 
-struct rig_seen g_rig_seen;
+static struct rig_seen g_rig_seen __attribute__((used));
 
 void rig_enter(void), rig_exit(void), rig_general(void);
 void rig_entry_enter(void), rig_entry_exit(void), rig_entry_general(void);
