@@ -22,7 +22,7 @@
  *
  * A record never wraps: an EXT_PAD fills the cells up to the end of the ring if
  * they are too few. One store to head publishes a record together with its
- * prefixes (EXT_ARGS to EXT_REQUEST), so no other record comes between them.
+ * prefixes (EXT_ARGS to EXT_WORDS), so no other record comes between them.
  * Only the clock of the last one counts.
  *
  * The program may change a record at any time, so the reader copies the data
@@ -97,6 +97,8 @@ enum record_ext {
 		      * record's clock */
 	EXT_REQUEST = 21, /* struct trace_ids, padded to whole cells: the
 			   * request in the thread's record of OTEP 4947 */
+	EXT_WORDS = 22, /* value: number of a layout; words and texts of a call,
+			 * in front of its BEGIN or END (struct word_text) */
 
 	/* Events. Value: the site. */
 	EXT_INSTANT = 24, /* on the thread; no cell */
@@ -240,6 +242,36 @@ struct note_arg {
 };
 
 _Static_assert(sizeof(struct note_arg) == 16, "one cell");
+
+/* --- arguments of functions ---------------------------------------------- */
+
+/*
+ * The data of EXT_WORDS: registers and words of the stack as they were, two to a
+ * cell, then texts. Only the collector knows how many words there are and their
+ * types: it has given the layout its number. Layouts without texts have a fixed
+ * count of cells.
+ */
+#define WORDS_MAX 32 /* of a call */
+#define WORD_TEXT_MAX 64 /* bytes kept of a text */
+
+enum word_text_state {
+	WORD_TEXT_WHOLE = 0,
+	WORD_TEXT_CUT = 1, /* it goes on */
+	WORD_TEXT_BAD = 2, /* a part of it could not be read; no bytes follow */
+	WORD_TEXT_NULL = 3, /* the pointer is 0; no bytes follow */
+};
+
+/* The text that a word points to. Its bytes follow, padded to whole cells; they
+ * may be any bytes. Texts come in the order of their words. */
+struct word_text {
+	uint8_t word; /* index of the word */
+	uint8_t state; /* enum word_text_state */
+	uint16_t bytes; /* that follow, at most WORD_TEXT_MAX */
+	uint32_t pad;
+	uint64_t length; /* of the uncut text; 0 if unknown */
+};
+
+_Static_assert(sizeof(struct word_text) == 16, "one cell");
 
 /* The data of EXT_TRACK; site_shm.h describes the fields. The name and the
  * description follow, each padded to whole cells. */
