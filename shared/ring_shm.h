@@ -82,6 +82,8 @@ enum page_flags {
 				    * so records without room were dropped */
 	PAGE_PREINIT = 1 << 11, /* .preinit_array called functions of an entry
 				 * build before recording started */
+	PAGE_BOUND = 1 << 12, /* all calls that can be bound are, for
+			       * WIRE_ASK_BIND */
 };
 
 /* Use of the thunk area. The side that changes FREE first decides it for

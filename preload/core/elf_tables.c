@@ -44,6 +44,15 @@ static void read_entry(struct elf_tables *tables, const ElfW(Dyn) * entry)
 	case DT_VERDEF:
 		tables->version_names = address;
 		break;
+	case DT_VERNEED:
+		tables->needed_versions = address;
+		break;
+	case DT_SYMBOLIC:
+		tables->is_symbolic = true;
+		break;
+	case DT_FLAGS:
+		tables->is_symbolic |= (entry->d_un.d_val & DF_SYMBOLIC) != 0;
+		break;
 	case DT_RELA:
 		tables->relocations[0] = address;
 		break;
@@ -174,7 +183,21 @@ static bool is_version(const struct elf_tables *tables, uint32_t i,
 struct wanted {
 	const char *name, *version;
 	bool is_tls; /* a thread-local variable, whose value may be 0 */
+	bool is_exact; /* no other version, but one without a version */
 };
+
+static bool is_wanted_version(const struct elf_tables *tables, uint32_t i,
+			      const struct wanted *wanted)
+{
+	const char *name;
+
+	if (!wanted->is_exact)
+		return is_version(tables, i, wanted->version);
+	name = version_name(tables, i);
+	if (name)
+		return wanted->version && !strcmp(name, wanted->version);
+	return !tables->versions || !(tables->versions[i] & VERSION_HIDDEN);
+}
 
 static bool defines(const struct elf_tables *tables, uint32_t i,
 		    const struct wanted *wanted)
@@ -185,7 +208,7 @@ static bool defines(const struct elf_tables *tables, uint32_t i,
 	return symbol->st_shndx != SHN_UNDEF && is_tls == wanted->is_tls &&
 	       (is_tls || symbol->st_value) &&
 	       !strcmp(tables->names + symbol->st_name, wanted->name) &&
-	       is_version(tables, i, wanted->version);
+	       is_wanted_version(tables, i, wanted);
 }
 
 /* DT_GNU_HASH: four header words, a Bloom filter of address-sized words,
@@ -242,7 +265,7 @@ void elf_tables_set_cpu(unsigned long hwcap, unsigned long hwcap2)
 }
 
 /* Calls @resolver as the dynamic linker does. */
-static void *resolve_ifunc(void *resolver)
+void *elf_tables_resolve(void *resolver)
 {
 	const uint64_t has_argument = 1ULL << 62;
 
@@ -250,7 +273,7 @@ static void *resolve_ifunc(void *resolver)
 		g_cpu.hwcap | has_argument, &g_cpu);
 }
 #else
-static void *resolve_ifunc(void *resolver)
+void *elf_tables_resolve(void *resolver)
 {
 	return ((void *(*)(void))resolver)();
 }
@@ -286,8 +309,42 @@ void *elf_tables_find_version(const struct elf_tables *tables, const char *name,
 	symbol = &tables->symbols[i];
 	address = (void *)(tables->base + symbol->st_value);
 	return ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC
-		       ? resolve_ifunc(address)
+		       ? elf_tables_resolve(address)
 		       : address;
+}
+
+const ElfW(Sym) * elf_tables_find_exact(const struct elf_tables *tables,
+					const char *name, const char *version)
+{
+	const struct wanted wanted = { .name = name,
+				       .version = version,
+				       .is_exact = true };
+	uint32_t i = find_wanted(tables, &wanted);
+
+	return i ? &tables->symbols[i] : NULL;
+}
+
+const char *elf_tables_needed_version(const struct elf_tables *tables,
+				      uint32_t i)
+{
+	const char *file = (const char *)tables->needed_versions;
+	const uint16_t number =
+		tables->versions ? tables->versions[i] & ~VERSION_HIDDEN : 0;
+
+	while (file && number >= VERSION_FIRST) {
+		const ElfW(Verneed) *need = (const void *)file;
+		const char *at = file + need->vn_aux;
+
+		for (uint16_t j = 0; j < need->vn_cnt; j++) {
+			const ElfW(Vernaux) *version = (const void *)at;
+
+			if (version->vna_other == number)
+				return tables->names + version->vna_name;
+			at += version->vna_next;
+		}
+		file = need->vn_next ? file + need->vn_next : NULL;
+	}
+	return NULL;
 }
 
 void *elf_tables_find(const struct elf_tables *tables, const char *name)

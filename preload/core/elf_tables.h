@@ -9,6 +9,7 @@
 #define PERFREC_PRELOAD_CORE_ELF_TABLES_H
 
 #include <link.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,8 @@ struct elf_tables {
 	const uint32_t *sysv_hash;
 	const uint16_t *versions; /* of symbols */
 	const ElfW(Verdef) * version_names;
+	const ElfW(Verneed) * needed_versions;
+	bool is_symbolic; /* it looks for symbols in itself first */
 	const ElfW(Rela) * relocations[2]; /* of data and of calls */
 	size_t bytes[2]; /* of relocations */
 };
@@ -45,6 +48,18 @@ void *elf_tables_find(const struct elf_tables *tables, const char *name);
  * as the dynamic linker does for references with that version. */
 void *elf_tables_find_version(const struct elf_tables *tables, const char *name,
 			      const char *version);
+
+/* Returns the module's definition of @name for a reference with @version, as the
+ * dynamic linker finds it: that version, or one without a version. Does not
+ * resolve an STT_GNU_IFUNC. NULL if there is none. */
+const ElfW(Sym) * elf_tables_find_exact(const struct elf_tables *tables,
+					const char *name, const char *version);
+/* Returns the version that the module's reference to symbol @i asks for; NULL if
+ * none. */
+const char *elf_tables_needed_version(const struct elf_tables *tables,
+				      uint32_t i);
+/* Calls the resolver of an STT_GNU_IFUNC, and returns the function. */
+void *elf_tables_resolve(void *resolver);
 
 /* Returns the version that elf_tables_find() finds; NULL if none. */
 const char *elf_tables_version(const struct elf_tables *tables,

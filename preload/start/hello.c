@@ -25,6 +25,7 @@
 
 #include "preload/core/clock.h"
 #include "preload/core/sys.h"
+#include "preload/load/bind_now.h"
 #include "preload/ring/slot_memory.h"
 #include "preload/start/instrumented.h"
 #include "preload/start/thunks.h"
@@ -628,6 +629,11 @@ static const char *exchange_hello(long socket, long memfd,
 	if (result->reply.asks & WIRE_ASK_LOOK)
 		g_hello.tracer = g_hello.peer;
 	permit_look();
+	if (result->reply.asks & WIRE_ASK_BIND) {
+		bind_now();
+		/* order: sc, FLAGS: the slots are written before */
+		atom_or_sc(&result->page->flags, PAGE_BOUND);
+	}
 	result->unheld = !wait_while_held(result->page, result->liveness);
 	if (result->unheld)
 		leave_hold(result->page, result->liveness);

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * bind_now - binds the slots of calls (bind_now.h). The search is that of the
+ * dynamic linker for modules of the program's start: all modules, in the order
+ * of its list, the first definition with the version of the reference.
+ *
+ * LD_BIND_NOW would be less code. But then a program with a call to a function
+ * that nobody defines, and that it never makes, would not start.
+ */
+#include "preload/load/bind_now.h"
+
+#include <elf.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "preload/core/elf_tables.h"
+#include "preload/core/libc.h"
+#include "preload/core/linker.h"
+#include "preload/load/module.h"
+#include "shared/atomic.h"
+
+#if defined(__x86_64__)
+/* The kernel's module is in the list, but the dynamic linker searches nothing
+ * there. */
+static bool is_vdso(const struct elf_tables *tables)
+{
+	return tables->soname && !strncmp(tables->soname, "linux-", 6);
+}
+
+static void *address_of_symbol(const struct elf_tables *tables,
+			       const ElfW(Sym) * symbol)
+{
+	void *address = (void *)(tables->base + symbol->st_value);
+
+	switch (ELF64_ST_TYPE(symbol->st_info)) {
+	case STT_FUNC:
+	case STT_NOTYPE:
+		return address;
+	case STT_GNU_IFUNC:
+		/* Resolvers elsewhere may rely on constructors. */
+		return tables->soname && !strcmp(tables->soname, "libc.so.6")
+			       ? elf_tables_resolve(address)
+			       : NULL;
+	default:
+		return NULL;
+	}
+}
+
+/* Returns the function that the dynamic linker would call for symbol @i of
+ * @from, or NULL if that is not certain. */
+static void *find_callee(const struct elf_tables *from, uint32_t i)
+{
+	const ElfW(Sym) *reference = &from->symbols[i], *found = NULL;
+	const char *name = from->names + reference->st_name;
+	const char *version = elf_tables_needed_version(from, i);
+	const struct link_map *map = linker_first();
+	struct elf_tables tables;
+
+	if (ELF64_ST_VISIBILITY(reference->st_other) != STV_DEFAULT ||
+	    ELF64_ST_BIND(reference->st_info) == STB_LOCAL)
+		return NULL;
+	for (; map && !found; map = map->l_next) {
+		elf_tables_of(&tables, map);
+		if (is_vdso(&tables))
+			continue;
+		/* Without a version the oldest may be meant. */
+		if (!version && tables.versions &&
+		    elf_tables_find(&tables, name))
+			return NULL;
+		found = elf_tables_find_exact(&tables, name, version);
+	}
+	return found ? address_of_symbol(&tables, found) : NULL;
+}
+
+static void bind_call(const struct elf_tables *tables,
+		      const struct module *module, const ElfW(Rela) * rela)
+{
+	uint64_t *slot = (uint64_t *)(tables->base + rela->r_offset);
+	const uint32_t i = (uint32_t)ELF64_R_SYM(rela->r_info);
+	uint64_t bound, callee;
+
+	if (ELF64_R_TYPE(rela->r_info) != R_X86_64_JUMP_SLOT || !i)
+		return;
+	/* relaxed: one word, which the dynamic linker may store as well */
+	bound = atom_load_rlx(slot);
+	/* A call that is not bound leads to the module's own stub. */
+	if (bound < module->text_start || bound >= module->text_end)
+		return;
+	callee = (uintptr_t)find_callee(tables, i);
+	if (callee && callee != bound)
+		/* relaxed: as above */
+		atom_store_rlx(slot, callee);
+}
+
+static int bind_calls(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct elf_tables tables;
+	struct module module;
+	size_t count;
+
+	(void)size;
+	(void)context;
+	if (!module_describe(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
+			     info->dlpi_name, &module) ||
+	    !module.dynamic)
+		return 0;
+	elf_tables_read(&tables, module.dynamic, module.bias);
+	if (!tables.symbols || !tables.names || !tables.relocations[1] ||
+	    tables.is_symbolic)
+		return 0;
+	count = tables.bytes[1] / sizeof(ElfW(Rela));
+	for (size_t i = 0; i < count; i++)
+		bind_call(&tables, &module, &tables.relocations[1][i]);
+	return 0;
+}
+
+void bind_now(void)
+{
+	libc()->iterate_phdr(bind_calls, NULL);
+}
+#else
+void bind_now(void)
+{
+}
+#endif
