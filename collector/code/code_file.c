@@ -10,6 +10,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
+#include "collector/code/code_site.h"
 #include "shared/compiler.h"
 #include "shared/elf_note.h"
 #include "shared/entry_build.h"
@@ -18,7 +19,7 @@
 #define SECTIONS_MAX 65535
 #define DYNAMIC_MAX 4096
 #define RELOCS_MAX (8u << 20)
-#define NAME_MAX_BYTES 64
+#define NAME_MAX_BYTES 256
 #define NOTES_MAX 16
 #define NOTE_BYTES_MAX (64u << 10)
 
@@ -350,6 +351,39 @@ static bool looks_at_caller(const char *name)
 	return !strncmp(name, "_Unwind_", 8);
 }
 
+/* Notes that the slot may be taken, if its function is wanted. */
+static int add_call_slot(struct code_file *file, const Elf64_Rela *rela,
+			 const Elf64_Sym *symbol, const char *name,
+			 enum code_reloc_kind kind)
+{
+	const unsigned int type = ELF64_ST_TYPE(symbol->st_info);
+	const size_t bytes = strlen(name) + 1;
+
+	if (!file->calls || file->slot_count == RELOCS_MAX ||
+	    ELF64_R_TYPE(rela->r_info) == R_X86_64_64 ||
+	    (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC) ||
+	    rela->r_offset % 8 || !file->calls(file->calls_context, name))
+		return 0;
+	if (file->slot_name_bytes + bytes > UINT32_MAX ||
+	    grow_array_from(&file->budget, file->slots, file->slot_room,
+			    file->slot_count + 1) ||
+	    grow_array_from(&file->budget, file->slot_names,
+			    file->slot_name_room,
+			    file->slot_name_bytes + bytes + 1))
+		return -ENOMEM;
+	if (!file->slot_name_bytes)
+		file->slot_names[file->slot_name_bytes++] = '\0';
+	file->slots[file->slot_count++] = (struct code_slot){
+		.at = rela->r_offset,
+		.name = (uint32_t)file->slot_name_bytes,
+		.refused = kind == CODE_SYMBOL ? CODE_NOT_REFUSED
+					       : CODE_SPECIAL_CALL,
+	};
+	memcpy(file->slot_names + file->slot_name_bytes, name, bytes);
+	file->slot_name_bytes += bytes;
+	return 0;
+}
+
 static int add_slot(struct code_file *file, const struct tables *tables,
 		    const Elf64_Rela *rela)
 {
@@ -361,6 +395,7 @@ static int add_slot(struct code_file *file, const struct tables *tables,
 		code_file_at(file, tables->symbols + number * sizeof(symbol),
 			     sizeof(symbol));
 	bool is_ours;
+	int err;
 
 	if (!at || rela->r_addend)
 		return 0;
@@ -379,6 +414,9 @@ static int add_slot(struct code_file *file, const struct tables *tables,
 		file->defines_hooks = true;
 		return 0;
 	}
+	err = add_call_slot(file, rela, &symbol, name, kind);
+	if (err)
+		return err;
 	/* A variable of the program may have such an address. */
 	if (ELF64_R_TYPE(rela->r_info) == R_X86_64_64 &&
 	    kind != CODE_LOOKS_AT_CALLER)
@@ -487,6 +525,13 @@ static void take_dynamic(struct tables *tables, const Elf64_Dyn *entry)
 	}
 }
 
+static int compare_slots(const void *left, const void *right)
+{
+	const struct code_slot *a = left, *b = right;
+
+	return (a->at > b->at) - (a->at < b->at);
+}
+
 static int compare_relocs(const void *left, const void *right)
 {
 	const struct code_reloc *a = left, *b = right;
@@ -532,6 +577,9 @@ static int read_dynamic(struct code_file *file, const Elf64_Phdr *dynamic)
 	if (!err && !are_sorted(file))
 		qsort(file->relocs, file->reloc_count, sizeof(*file->relocs),
 		      compare_relocs);
+	if (!err && file->slot_count)
+		qsort(file->slots, file->slot_count, sizeof(*file->slots),
+		      compare_slots);
 	return err;
 }
 
@@ -655,6 +703,10 @@ void code_file_release(struct code_file *file)
 	for (size_t i = 0; i < file->segment_count; i++)
 		free(file->segment[i].at);
 	free(file->relocs);
-	file->segment_count = file->reloc_count = 0;
+	free(file->slots);
+	free(file->slot_names);
+	file->segment_count = file->reloc_count = file->slot_count = 0;
 	file->relocs = NULL;
+	file->slots = NULL;
+	file->slot_names = NULL;
 }

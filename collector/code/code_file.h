@@ -36,6 +36,13 @@ struct code_reloc {
 	uint8_t kind; /* enum code_reloc_kind */
 };
 
+/* A slot of the GOT with a function of another module. */
+struct code_slot {
+	uint64_t at;
+	uint32_t name; /* its offset in slot_names */
+	uint8_t refused; /* enum code_refusal; 0: it may be taken */
+};
+
 struct code_section {
 	uint64_t vaddr, bytes; /* bytes is 0 if missing */
 };
@@ -51,6 +58,14 @@ struct code_file {
 	struct code_reloc *relocs; /* sorted by at */
 	size_t reloc_count, reloc_room;
 	struct code_section relro;
+	/* If calls is set before the file is read: the slots whose function has
+	 * a name that it returns true for. */
+	bool (*calls)(void *context, const char *name);
+	void *calls_context;
+	struct code_slot *slots; /* sorted by at */
+	size_t slot_count, slot_room;
+	char *slot_names; /* the first is "" */
+	size_t slot_name_bytes, slot_name_room;
 	/* Tables of an entry build (shared/entry_build.h). */
 	struct code_section gcc_entries, xray;
 	uint32_t entry_kinds; /* bit mask */

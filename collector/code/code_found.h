@@ -15,6 +15,7 @@
 struct code_use { /* a site and one function it may report */
 	uint64_t site;
 	uint64_t address, slot; /* as in struct code_function */
+	uint32_t name;
 	uint8_t form, length;
 	bool is_exit, entry_build, r11_live;
 	bool is_known; /* false: any function is possible */
@@ -23,8 +24,10 @@ struct code_use { /* a site and one function it may report */
 struct code_blame { /* must not be changed */
 	uint64_t address, slot;
 	uint64_t at; /* address that caused the refusal */
+	uint32_t name; /* as in struct code_function */
 	uint8_t refusal; /* enum code_refusal */
-	/* Listed even without sites: a function of an entry build. */
+	/* Listed even without sites: a function of an entry build, or one that
+	 * is called through a slot. */
 	bool is_function;
 };
 

@@ -154,7 +154,8 @@ static bool take_sites(struct code_plan *plan, const uint8_t *from,
 		struct packed_site site;
 
 		memcpy(&site, from + i * sizeof(site), sizeof(site));
-		if (site.form >= CODE_FORMS || !site.length ||
+		/* Plans with slots are not kept. */
+		if (site.form >= CODE_SLOT || !site.length ||
 		    site.length > CODE_SITE_BYTES || site.is_exit > 1 ||
 		    site.r11_live > 1 || site.address < end ||
 		    site.address > UINT64_MAX - CODE_SITE_BYTES ||

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "collector/base/search.h"
+#include "collector/code/code_calls.h"
 #include "collector/code/code_entries.h"
 #include "collector/code/code_facts.h"
 #include "collector/code/code_file.h"
@@ -36,6 +37,7 @@ struct code_plan_work {
 	struct code_entries entries;
 	struct code_facts facts;
 	bool moves; /* it has no hooks: find functions to move */
+	bool only_calls; /* of other files, through slots */
 	size_t next;
 	bool is_second; /* pieces that no function jumped into */
 	bool is_followed; /* only entry builds remain */
@@ -106,12 +108,17 @@ static int make_functions(struct code_plan *plan,
 			list[count++] = (struct code_function){
 				.address = found->uses[i].address,
 				.slot = found->uses[i].slot,
+				.name = found->uses[i].name,
 				.entry_build = found->uses[i].entry_build,
 			};
 	for (size_t i = 0; i < found->blame_count; i++)
 		if (found->blames[i].is_function)
 			list[count++] = (struct code_function){
 				.address = found->blames[i].address,
+				.slot = found->blames[i].name
+						? found->blames[i].slot
+						: 0,
+				.name = found->blames[i].name,
 				.entry_build = true,
 			};
 	qsort(list, count, sizeof(*list), compare_functions);
@@ -316,6 +323,11 @@ static int finish_plan(struct code_plan *plan)
 	int err;
 	size_t kept = 0;
 
+	/* A file with hooks may name its own functions by slots. */
+	err = code_calls_find(&plan->work->file, found,
+			      plan->work->moves || plan->work->only_calls);
+	if (err)
+		return err;
 	/* Unknown uses of a site come first. */
 	if (found->use_count) {
 		qsort(found->uses, found->use_count, sizeof(*found->uses),
@@ -336,6 +348,8 @@ static int finish_plan(struct code_plan *plan)
 	refuse_without_entry(plan);
 	plan->decoded = found->decoded;
 	plan->is_moved = plan->work->moves;
+	plan->slot_names = plan->work->file.slot_names;
+	plan->work->file.slot_names = NULL;
 	free_work(plan);
 	return 0;
 }
@@ -411,8 +425,11 @@ static int read_plan_file(struct code_plan_work *work,
 	/* Most libraries end here, so their code is not scanned. */
 	*why = "it calls no hooks";
 	work->moves = !work->scan.slots.count && !work->file.entry_kinds;
-	if (work->moves && !input->moves)
-		return -ENODATA;
+	work->only_calls = work->moves && !input->moves;
+	if (work->only_calls) {
+		work->moves = false;
+		return work->file.slot_count ? 0 : -ENODATA;
+	}
 	*why = "not enough memory";
 	err = find_pieces(work, input);
 	if (work->moves)
@@ -450,6 +467,8 @@ int code_plan_begin(const struct code_input *input,
 	work->flow.group.pieces = work->entries.pieces = &work->pieces;
 	work->facts.file = &work->file;
 	work->facts.pieces = &work->pieces;
+	work->file.calls = input->calls;
+	work->file.calls_context = input->context;
 	err = read_plan_file(work, input, limits->text_bytes, why);
 	plan->text_bytes = work->file.text_bytes;
 	if (err)
@@ -485,6 +504,8 @@ int code_plan_step(struct code_plan *plan, uint64_t bytes)
 
 	if (!work)
 		return 0;
+	if (work->only_calls)
+		return finish_plan(plan);
 	if (work->moves)
 		return step_moves(plan, bytes);
 	if (!work->is_followed) {
@@ -525,6 +546,7 @@ void code_plan_free(struct code_plan **plan)
 	free((*plan)->site_functions);
 	free((*plan)->function_sites);
 	code_moves_release(&(*plan)->moves);
+	free((*plan)->slot_names);
 	free(*plan);
 	*plan = NULL;
 }

@@ -12,6 +12,9 @@
  * A file without hooks can be planned as well: the site of a function is then
  * its first bytes, which become a jump to its thunk (code_moves.h).
  *
+ * So can the calls of functions in other files: the site of such a function is
+ * its slot in the global offset table (code_calls.h).
+ *
  * A function is *refused* if any of its sites cannot be changed or may be
  * unknown. None of its sites may be changed then.
  *
@@ -39,6 +42,7 @@ struct code_plan {
 	uint32_t *function_sites;
 	struct code_moves moves; /* of the sites of form CODE_MOVED */
 	bool is_moved; /* the file has no hooks: its functions are moved */
+	char *slot_names; /* of functions that are called through slots */
 	/* For messages. */
 	uint64_t text_bytes;
 	uint64_t decoded;
@@ -66,6 +70,9 @@ struct code_input {
 	int (*functions)(void *context, struct elf_functions *out);
 	void *context;
 	bool moves; /* also plan a file without hooks */
+	/* Also plan calls of functions with a @name that this returns true for.
+	 * NULL: of none. */
+	bool (*calls)(void *context, const char *name);
 };
 
 /*

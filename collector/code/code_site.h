@@ -26,6 +26,9 @@ enum code_form {
 	CODE_XRAY_TAIL, /* as XRAY_ENTRY, before a tail jump */
 	/* Files without hooks: the first bytes of a function (code_moves.h). */
 	CODE_MOVED,
+	/* A slot of the GOT, through which another function is called
+	 * (code_calls.h). */
+	CODE_SLOT,
 	CODE_FORMS,
 };
 
@@ -68,6 +71,9 @@ enum code_refusal {
 	CODE_ARGUMENTS, /* on the stack: by address, or too many */
 	CODE_ODD_FRAME,
 	CODE_ONLY_JUMPED_TO, /* without a name: perhaps a part */
+	/* Calls that cannot be taken. */
+	CODE_SPECIAL_CALL, /* returns twice or never, or looks at its caller */
+	CODE_ADDRESS_TAKEN, /* the slot is not only called through */
 	CODE_REFUSALS,
 };
 
@@ -77,6 +83,9 @@ struct code_function {
 	 * define the symbol first, so a function may have sites in several
 	 * modules. */
 	uint64_t slot;
+	/* A function that is called through the slot: the offset of its name in
+	 * code_plan.slot_names. Else 0. */
+	uint32_t name;
 	uint8_t refused; /* enum code_refusal */
 	bool entry_build;
 	/* Site or instruction that caused the refusal, or 0. */

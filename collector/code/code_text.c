@@ -34,6 +34,11 @@ const char *code_refusal_text(enum code_refusal refusal)
 		[CODE_ODD_FRAME] = "an unusual frame description",
 		[CODE_ONLY_JUMPED_TO] =
 			"jumps that may make it a part of another function",
+		[CODE_SPECIAL_CALL] =
+			"a return that comes never, twice or by its caller's "
+			"address",
+		[CODE_ADDRESS_TAKEN] =
+			"a use of its address other than for calls",
 	};
 
 	return (size_t)refusal < CODE_REFUSALS ? text[refusal] : "unknown";
@@ -55,6 +60,7 @@ const char *code_form_name(enum code_form form)
 		[CODE_XRAY_EXIT] = "xray-exit",
 		[CODE_XRAY_TAIL] = "xray-tail",
 		[CODE_MOVED] = "moved",
+		[CODE_SLOT] = "slot",
 	};
 
 	return (size_t)form < CODE_FORMS ? name[form] : "unknown";

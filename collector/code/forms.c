@@ -32,6 +32,7 @@ static const struct site_form g_forms[CODE_FORMS] = {
 	[CODE_XRAY_TAIL] = SLED_FORM,
 	[CODE_XRAY_EXIT] = { 11, 0, 0xe9, 0xc3, 1, 5, 5, false },
 	[CODE_MOVED] = { 5, 0, 0xe9, 0xe9, 1, 5, 5, false },
+	[CODE_SLOT] = { 8, 0, 0x00, 0x00, 0, 8, 8, true },
 };
 
 const struct site_form *site_form(uint8_t form)

@@ -30,6 +30,9 @@
  *
  * MOVED is written while no thread runs, and never taken back: a thread may be
  * in the middle of the file's instructions. Its thunk decides what a call does.
+ *
+ * SLOT is data, the address of a function or of its thunk, and never taken back
+ * either. patch_connect.c writes it.
  */
 #ifndef PERFREC_COLLECTOR_CODE_FORMS_H
 #define PERFREC_COLLECTOR_CODE_FORMS_H

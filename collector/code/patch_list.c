@@ -87,7 +87,7 @@ static struct change *parse(const uint8_t *entries, size_t count, int *err)
 
 		memcpy(&entry, entries + i * sizeof(entry), sizeof(entry));
 		if (!site_form(entry.form)->length ||
-		    entry.form == CODE_MOVED || entry.address > UINT64_MAX / 2)
+		    entry.form >= CODE_MOVED || entry.address > UINT64_MAX / 2)
 			*err = -EINVAL;
 		else
 			list[i] = change_of(&entry, i);

@@ -52,6 +52,28 @@ static int plan_code(const char *code)
 	return plan_file("./code.so", NULL);
 }
 
+static bool is_called(void *context, const char *name)
+{
+	(void)context;
+	return strcmp(name, "write") != 0;
+}
+
+/* Plans calls of all functions but write() through slots of @code. */
+static void plan_calls(const char *code)
+{
+	struct code_input input = { .calls = is_called };
+	int err;
+
+	ck_assert_int_eq(plan_code(code), -ENODATA);
+	input.fd = open("./code.so", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(input.fd, 0);
+	err = code_plan_begin(&input, NULL, &g_plan, &g_why);
+	while (!err && (err = code_plan_step(g_plan, 64)) == 1)
+		err = 0;
+	ck_assert_int_eq(err, 0);
+	close(input.fd);
+}
+
 static void forget(void)
 {
 	code_plan_free(&g_plan);
@@ -93,6 +115,42 @@ TEST(code_finds_the_calls_of_a_function)
 	ck_assert_uint_eq(site->bytes[0], 0xe8);
 	ck_assert_uint_eq(site->address, g_plan->functions[0].address + 8);
 	ck_assert(!site->is_exit && g_plan->sites[1].is_exit);
+}
+
+/* Returns the refusal of the function that is called through the slot with
+ * @name; -1: there is none. */
+static int refusal_of_call(const char *name)
+{
+	for (size_t i = 0; i < g_plan->function_count; i++)
+		if (!strcmp(g_plan->slot_names + g_plan->functions[i].name,
+			    name))
+			return g_plan->functions[i].refused;
+	return -1;
+}
+
+TEST(code_takes_slots_that_are_only_called_through)
+{
+	plan_calls(FUNCTION(
+		"a", "call read@PLT; call *open@GOTPCREL(%rip);"
+		     "jmp *lseek@GOTPCREL(%rip); call *close@GOTPCREL(%rip);"
+		     "mov close@GOTPCREL(%rip), %rax; call dlsym@PLT;"
+		     "call exit@PLT; call __tls_get_addr@PLT; call write@PLT;"
+		     "cmpq $0, pipe@GOTPCREL(%rip); call pipe@PLT"));
+	ck_assert_int_eq(refusal_of_call("read"), CODE_NOT_REFUSED);
+	ck_assert_int_eq(refusal_of_call("open"), CODE_NOT_REFUSED);
+	ck_assert_int_eq(refusal_of_call("lseek"), CODE_NOT_REFUSED);
+	ck_assert_int_eq(refusal_of_call("close"), CODE_ADDRESS_TAKEN);
+	ck_assert_int_eq(refusal_of_call("dlsym"), CODE_SPECIAL_CALL);
+	ck_assert_int_eq(refusal_of_call("exit"), CODE_SPECIAL_CALL);
+	ck_assert_int_eq(refusal_of_call("__tls_get_addr"), CODE_SPECIAL_CALL);
+	ck_assert_int_eq(refusal_of_call("write"), -1);
+	for (size_t i = 0; i < g_plan->function_count; i++)
+		ck_assert_uint_eq(g_plan->functions[i].count,
+				  !g_plan->functions[i].refused);
+	for (size_t i = 0; i < g_plan->site_count; i++) {
+		ck_assert_int_eq(g_plan->sites[i].form, CODE_SLOT);
+		ck_assert_uint_eq(g_plan->sites[i].address % 8, 0);
+	}
 }
 
 TEST(code_keeps_constants_in_registers_and_on_the_stack)
