@@ -37,6 +37,10 @@
  *                         return to here
  *   THUNK_MOVED_FRAMES    its frame descriptions
  *
+ * A *called* function (--calls-to) is not changed: slots of other files lead to
+ * such a thunk, whose body jumps to the function. Each file has its own number
+ * for the function. All else is as for a moved function.
+ *
  * The ring of each slot is followed by a struct count_cell for each function
  * number. Each thread counts in its own cells, and the counts survive when the
  * program is killed.
@@ -99,7 +103,7 @@ enum thunk_path {
 struct thunk_mode {
 	uint32_t path; /* enum thunk_path */
 	/* For a moved function: how many bytes of its thunk's frame lie between
-	 * the return address of the body and the number; or THUNK_UNKNOWN. */
+	 * the return address of the body and the number; THUNK_FRAME_BITS. */
 	uint32_t frame;
 	uint64_t function; /* address */
 };
@@ -111,6 +115,11 @@ _Static_assert(sizeof(struct thunk_mode) == 16, "layout");
  * there. The entry hook looks. */
 #define THUNK_UNKNOWN (1u << 31)
 #define THUNK_UNKNOWN_BYTES 64u
+/* Likewise, with THUNK_UNKNOWN: the thunk copies THUNK_MANY_BYTES. ISO C permits
+ * a call 127 arguments. */
+#define THUNK_MANY (1u << 30)
+#define THUNK_MANY_BYTES 1024u
+#define THUNK_FRAME_BITS (THUNK_UNKNOWN | THUNK_MANY)
 
 /* Targets of the thunks' jumps. The collector copies them once, from page_shm.
  * The first three are 0 if the hooks of another library must see all calls;

@@ -20,7 +20,7 @@
  *		call *moved_enter
  *		jc 122
  *		lea -PAD(%rsp), %rsp
- *		push ARGUMENT...
+ *		push ARGUMENT...		or a loop, from ARGUMENTS_LOOP on
  *		call 56
  *		lea PAD+ARGUMENTS(%rsp), %rsp
  *		call *moved_exit
@@ -42,6 +42,8 @@
 #define UNDO 122u
 #define FRAME_BODY 312u
 #define FRAME_RECORD 384u
+/* So many words are pushed by a loop. */
+#define ARGUMENTS_LOOP (MOVE_ARGUMENTS_MAX + 1)
 #define RECORD_FRAME_BYTES (THUNK_BYTES - FRAME_RECORD)
 
 _Static_assert(THUNK_MOVED_BODY + MOVE_BODY_MAX <= GENERAL, "room");
@@ -130,7 +132,8 @@ static void put_description(const struct writer *writer, uint32_t at,
 
 	memset(to, DW_CFA_nop, bytes);
 	memcpy(to, fields, sizeof(fields));
-	memcpy(to + 17, rows, row_bytes);
+	if (row_bytes)
+		memcpy(to + 17, rows, row_bytes);
 }
 
 /* --- parts ---------------------------------------------------------------- */
@@ -168,6 +171,16 @@ static void put_count_part(struct writer *writer, const struct thunk_shim *shim,
 	put_instruction(writer, "\x0f\x1f\x00", 3); /* nop */
 	put_description(writer, THUNK_MOVED_FRAMES, 0, THUNK_MOVED_BODY,
 			writer->rows, writer->row_bytes);
+}
+
+/* jmp *(%rip), with the address behind it */
+static bool put_called_body(struct writer *writer, uint64_t called)
+{
+	writer->at = THUNK_MOVED_BODY;
+	put_instruction(writer, "\xff\x25\0\0\0\0", 6);
+	memcpy(writer->slot + writer->at, &called, sizeof(called));
+	put_description(writer, FRAME_BODY, THUNK_MOVED_BODY, GENERAL, NULL, 0);
+	return true;
 }
 
 static bool put_body_part(struct writer *writer,
@@ -209,6 +222,70 @@ static void put_move_stack(struct writer *writer, int32_t offset)
 		put_instruction(writer, "\x48\x8d\xa4\x24", 4);
 		put_u32(writer, (uint64_t)offset);
 	}
+}
+
+/* push @distance(%rsp) */
+static void put_push(struct writer *writer, uint32_t distance)
+{
+	if (distance < 128) {
+		put_instruction(writer, "\xff\x74\x24", 3);
+		writer->slot[writer->at++] = (uint8_t)distance;
+	} else {
+		put_instruction(writer, "\xff\xb4\x24", 3);
+		put_u32(writer, distance);
+	}
+}
+
+static void put_row_leb(struct writer *writer, uint32_t value)
+{
+	for (; value > 63; value >>= 7)
+		put_row_byte(writer, (value & 127) | 128);
+	put_row_byte(writer, value);
+}
+
+/* From here on the return address ends @offset - 8 * r11 bytes above rsp. */
+static void put_loop_row(struct writer *writer, uint32_t offset)
+{
+	const uint32_t bytes = offset > 8191 ? 3 : 2; /* of the number */
+
+	put_row_byte(writer,
+		     DW_CFA_advance_loc | (writer->at - writer->row_at));
+	writer->row_at = writer->at;
+	put_row_byte(writer, DW_CFA_def_cfa_expression);
+	put_row_byte(writer, 1 + bytes + 2 + 3);
+	put_row_byte(writer, DW_OP_breg7);
+	put_row_leb(writer, offset);
+	put_row_byte(writer, DW_OP_breg11);
+	put_row_byte(writer, 0);
+	put_row_byte(writer, DW_OP_lit3);
+	put_row_byte(writer, DW_OP_shl);
+	put_row_byte(writer, DW_OP_minus);
+}
+
+/* Pushes @words words. @frame: bytes between rsp and the end of the return
+ * address. r11 is free: other files expect nothing of it. */
+static void put_push_loop(struct writer *writer, uint32_t distance,
+			  uint32_t words, uint32_t frame)
+{
+	uint32_t again;
+
+	put_instruction(writer, "\x41\xbb", 2); /* mov $, %r11d */
+	put_u32(writer, words);
+	again = writer->at;
+	put_loop_row(writer, frame + 8 * words);
+	put_push(writer, distance);
+	put_loop_row(writer, frame + 8 * words + 8);
+	put_instruction(writer, "\x41\xff\xcb", 3); /* dec %r11d */
+	put_loop_row(writer, frame + 8 * words);
+	put_instruction(writer, "\x75", 1);
+	put_short(writer, again);
+	/* r11 is 0, but the body may change it. */
+	put_row_byte(writer,
+		     DW_CFA_advance_loc | (writer->at - writer->row_at));
+	writer->row_at = writer->at;
+	put_row_byte(writer, DW_CFA_def_cfa);
+	put_row_byte(writer, 7);
+	put_row_leb(writer, frame + 8 * words);
 }
 
 static uint32_t padding_of(const struct code_move *move)
@@ -260,16 +337,13 @@ static void put_record_part(struct writer *writer, const struct code_move *move,
 		put_move_stack(writer, -(int32_t)pad);
 		put_frame_row(writer, 16 + pad);
 	}
-	for (uint32_t i = 0; i < words; i++) {
-		if (distance < 128) {
-			put_instruction(writer, "\xff\x74\x24", 3);
-			writer->slot[writer->at++] = (uint8_t)distance;
-		} else {
-			put_instruction(writer, "\xff\xb4\x24", 3);
-			put_u32(writer, distance);
+	if (words < ARGUMENTS_LOOP)
+		for (uint32_t i = 0; i < words; i++) {
+			put_push(writer, distance);
+			put_frame_row(writer, 16 + pad + 8 * (i + 1));
 		}
-		put_frame_row(writer, 16 + pad + 8 * (i + 1));
-	}
+	else
+		put_push_loop(writer, distance, words, 16 + pad);
 	put_instruction(writer, "\xe8", 1);
 	put_u32(writer, (uint64_t)THUNK_MOVED_BODY - (writer->at + 4));
 	if (frame) {
@@ -298,7 +372,10 @@ bool moved_thunk_make(const struct moved_thunk *moved, uint8_t out[THUNK_BYTES],
 	*frame = padding_of(moved->move) + 8u * moved->move->arguments;
 	if (moved->move->is_unknown)
 		*frame |= THUNK_UNKNOWN;
-	return put_body_part(&writer, moved);
+	if (moved->move->arguments == THUNK_MANY_BYTES / 8)
+		*frame |= THUNK_MANY;
+	return moved->called ? put_called_body(&writer, moved->called)
+			     : put_body_part(&writer, moved);
 }
 
 /* --- for unwinders -------------------------------------------------------- */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * moved_thunk - makes the thunk of a moved function (code_moves.h,
- * shared/function_shm.h), with its frame descriptions. Pure; any thread.
+ * shared/function_shm.h) or of one that is called through a slot, with its frame
+ * descriptions. Pure; any thread.
  */
 #ifndef PERFREC_COLLECTOR_CODE_MOVED_THUNK_H
 #define PERFREC_COLLECTOR_CODE_MOVED_THUNK_H
@@ -17,7 +18,9 @@ struct code_moves;
 struct moved_thunk {
 	const struct thunk_shim *shim;
 	const struct code_moves *moves;
+	/* For a called function, only its arguments and alignment. */
 	const struct code_move *move;
+	uint64_t called; /* address of the called function; 0: it is moved */
 	uint32_t number;
 	uint64_t map; /* address of the area that the function will reach */
 	uint64_t bias; /* of the function's module */

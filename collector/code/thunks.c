@@ -577,6 +577,18 @@ int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 	return 0;
 }
 
+/* Writes the thunk that was made for @number, which is there for the first
+ * time. */
+static void put_moved_thunk(struct thunk_area *area, uint32_t number,
+			    const uint8_t code[THUNK_BYTES], uint32_t frame)
+{
+	mode_of(area, number)->frame = frame;
+	memcpy(area->at + thunk_offset(number, THUNK_SIDE_ENTRY), code,
+	       THUNK_BYTES);
+	write_frames(area, number);
+	thunk_area_choose(area, number, THUNK_COUNT);
+}
+
 int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 			 const struct code_moves *moves,
 			 const struct code_move *move, uint64_t bias)
@@ -603,12 +615,37 @@ int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 	if (known)
 		return MIN(known, 0);
 	area->function[number].map = map;
-	mode_of(area, number)->frame = frame;
-	memcpy(area->at + thunk_offset(number, THUNK_SIDE_ENTRY), code,
-	       sizeof(code));
-	write_frames(area, number);
-	thunk_area_choose(area, number, THUNK_COUNT);
+	put_moved_thunk(area, number, code, frame);
 	return 0;
+}
+
+int thunk_area_add_called(struct thunk_area *area, uint32_t number,
+			  uint64_t function, bool is_wide)
+{
+	const struct code_move move = {
+		.arguments =
+			(is_wide ? THUNK_MANY_BYTES : THUNK_UNKNOWN_BYTES) / 8,
+		.is_unknown = 1,
+		.is_wide = 1,
+	};
+	const struct moved_thunk called = { .shim = &area->shim,
+					    .move = &move,
+					    .number = number,
+					    .called = function };
+	uint8_t code[THUNK_BYTES];
+	uint32_t frame;
+	int known = claim_number(area, number, function, THUNK_MOVED);
+
+	if (known)
+		return MIN(known, 0);
+	(void)moved_thunk_make(&called, code, &frame);
+	put_moved_thunk(area, number, code, frame);
+	return 0;
+}
+
+uint64_t thunk_area_address(uint64_t map, uint32_t number)
+{
+	return map + thunk_offset(number, THUNK_SIDE_ENTRY);
 }
 
 void thunk_area_mute(struct thunk_area *area, uint32_t number, bool muted)

@@ -19,7 +19,7 @@
 enum thunk_kind {
 	THUNK_CALLS, /* -finstrument-functions */
 	THUNK_ENTRY, /* entry build: only r11 is free */
-	THUNK_MOVED, /* no hooks: moved_thunk.h */
+	THUNK_MOVED, /* no hooks, moved or called: moved_thunk.h */
 };
 
 enum thunk_side {
@@ -56,6 +56,13 @@ int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 			 const struct code_moves *moves,
 			 const struct code_move *move, uint64_t bias);
+/* The same for a function that a file calls through a slot. Its thunk works in
+ * each mapping of the area. @is_wide: any number of its arguments may lie on the
+ * stack. */
+int thunk_area_add_called(struct thunk_area *area, uint32_t number,
+			  uint64_t function, bool is_wide);
+/* Returns the address of the thunk of @number, with the area mapped at @map. */
+uint64_t thunk_area_address(uint64_t map, uint32_t number);
 /* The thunk of a moved function neither counts nor records. Does nothing for
  * other functions. */
 void thunk_area_mute(struct thunk_area *area, uint32_t number, bool muted);

@@ -50,7 +50,9 @@ _Static_assert(1 << MOVED_BYTES_SHIFT == THUNK_BYTES &&
 		       MODE_FRAME == offsetof(struct thunk_mode, frame) &&
 		       MODE_FUNCTION == offsetof(struct thunk_mode, function) &&
 		       MODE_UNKNOWN == THUNK_UNKNOWN &&
-		       MODE_UNKNOWN_BYTES == THUNK_UNKNOWN_BYTES,
+		       MODE_UNKNOWN_BYTES == THUNK_UNKNOWN_BYTES &&
+		       MODE_MANY == THUNK_MANY &&
+		       MODE_MANY_BYTES == THUNK_MANY_BYTES,
 	       "thread_asm.h");
 
 static bool reaches(uint64_t map, uint64_t start, uint64_t end)

@@ -269,7 +269,7 @@ static uintptr_t sp_behind(uintptr_t sp)
 	if (!number || offset < THUNK_MOVED_RECORD)
 		return 0;
 	/* Its frame, and the number. */
-	return sp + 8 + (thunk_map_mode(number)->frame & ~THUNK_UNKNOWN) + 8;
+	return sp + 8 + (thunk_map_mode(number)->frame & ~THUNK_FRAME_BITS) + 8;
 }
 
 /* A function has jumped to function @number: from here on the frame at @sp, which
@@ -290,9 +290,12 @@ static void replace_frame(uint32_t number, uintptr_t sp)
 /* Returns true if the thunk of function @number can copy what lies above @sp. */
 static bool can_copy_arguments(uint32_t number, uintptr_t sp)
 {
-	const uint64_t last = sp + 8 + THUNK_UNKNOWN_BYTES - 1;
+	const uint32_t frame = thunk_map_mode(number)->frame;
+	const uint64_t last =
+		sp + 8 - 1 +
+		(frame & THUNK_MANY ? THUNK_MANY_BYTES : THUNK_UNKNOWN_BYTES);
 
-	if (!(thunk_map_mode(number)->frame & THUNK_UNKNOWN) ||
+	if (!(frame & THUNK_UNKNOWN) ||
 	    sp / HOOK_PAGE_BYTES == last / HOOK_PAGE_BYTES)
 		return true;
 	/* The kernel reads the set before it refuses to change the mask in way

@@ -469,7 +469,13 @@ hook_enter_general:
 .Lcopies_\tag:
 	leal	MOVED_RETURN(%rsp), %ecx
 	andl	$(HOOK_PAGE_BYTES - 1), %ecx
+	testl	$MODE_MANY, MODE_FRAME(%rax, %rdi)
+	jnz	.Lcopies_many_\tag
 	cmpl	$(HOOK_PAGE_BYTES - 8 - MODE_UNKNOWN_BYTES), %ecx
+	jbe	.Lcan_copy_\tag
+	jmp	.Lgeneral_\tag
+.Lcopies_many_\tag:
+	cmpl	$(HOOK_PAGE_BYTES - 8 - MODE_MANY_BYTES), %ecx
 	jbe	.Lcan_copy_\tag
 	.endif
 
