@@ -43,6 +43,7 @@ static const char *const g_reasons[PATCH_REASONS] = {
 	[PATCH_GONE] = "the process is gone",
 	[PATCH_NO_MEMORY] = "the collector has no memory for it",
 	[PATCH_RUNS] = "it came after the program had started",
+	[PATCH_UNBOUND] = "nothing had bound its calls yet",
 };
 
 const char *patch_reason_text(enum patch_reason reason)
@@ -668,16 +669,19 @@ static int find_states(struct patch_image *image, struct change_list *changes)
 	return err;
 }
 
-/* The jumps of moved functions stay; their thunks no longer do anything. */
+/* The jumps of moved functions and the slots stay; their thunks no longer do
+ * anything. */
 static void mute_moved(struct patch_image *image, size_t m)
 {
 	const struct image_module *module = &image->modules[m];
 	const struct code_plan *plan = module->plan;
 
-	for (size_t i = 0; plan && plan->moves.count && i < plan->site_count;
-	     i++) {
+	for (size_t i = 0; plan && i < plan->site_count; i++) {
 		uint32_t function = *functions_of(plan, &plan->sites[i]);
 
+		if (plan->sites[i].form != CODE_MOVED &&
+		    plan->sites[i].form != CODE_SLOT)
+			continue;
 		thunk_area_mute(image->area, module->numbers[function], true);
 		image_set_state(image, &module->sites[i], SITE_PLAIN);
 	}
@@ -761,7 +765,8 @@ static bool is_whole(const struct image_module *module, uint32_t function)
 		const struct image_site *site =
 			&module->sites[sites_of(plan, f)[i]];
 
-		if (site->state == SITE_PLAIN || site->is_half)
+		if (plan->sites[sites_of(plan, f)[i]].form != CODE_SLOT &&
+		    (site->state == SITE_PLAIN || site->is_half))
 			return false;
 	}
 	return true;

@@ -39,6 +39,7 @@ enum patch_reason {
 	PATCH_GONE, /* the process has ended or called exec() */
 	PATCH_NO_MEMORY,
 	PATCH_RUNS, /* its first bytes cannot be replaced while threads run */
+	PATCH_UNBOUND, /* its slot has no function yet */
 	PATCH_REASONS,
 };
 
@@ -98,13 +99,15 @@ struct patch_function {
 	uint32_t number; /* shared/function_shm.h. Copies of an inline function
 			  * at one address share a number */
 	enum patch_sites on; /* when connected */
+	bool is_wide; /* called: any number of arguments may lie on its stack */
 	enum patch_reason reason; /* output */
 	uint64_t address; /* of the function */
 };
 
 /* Connects each function completely or not at all. A moved function
  * (code_moves.h) is connected only if @held, and keeps its jump for good: what
- * a call does is then up to its thunk, also after patch_restore(). @held: the
+ * a call does is then up to its thunk, also after patch_restore(). A slot
+ * (code_calls.h) also stays at its thunk for good. @held: the
  * program waits with one thread (CONTROL_HOLD) while these flags of its page lack
  * PAGE_UNHELD, so whole pages are written without barriers; NULL: it runs.
  * Returns the count of connected functions. */

@@ -17,17 +17,19 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* The mapping must be private and of the module's file. */
+/* The mapping must be private and of the module's file, and executable if
+ * @is_code. */
 static enum patch_reason check_mapping(const struct patch_image *image,
 				       const struct image_module *module,
-				       uint64_t address, uint32_t length)
+				       uint64_t address, uint32_t length,
+				       bool is_code)
 {
 	const struct text_mapping *mapping =
 		text_map_find(&image->map, address, length);
 
 	if (!mapping || (module->inode && mapping->inode != module->inode))
 		return PATCH_NOT_MAPPED;
-	if (!mapping->is_executable)
+	if (is_code && !mapping->is_executable)
 		return PATCH_NOT_EXECUTABLE;
 	if (mapping->is_shared)
 		return PATCH_SHARED;
@@ -85,7 +87,7 @@ static enum patch_reason check_site(struct patch_image *image,
 		return PATCH_REFUSED;
 	if (module->sites[index].state == SITE_FOREIGN)
 		return PATCH_DIFFERS;
-	reason = check_mapping(image, module, address, site->length);
+	reason = check_mapping(image, module, address, site->length, true);
 	/* choose_thunk() handles sites of several functions. */
 	if (reason != PATCH_DONE || site->count > 1)
 		return reason;
@@ -149,7 +151,7 @@ static enum patch_reason check_moved(struct patch_image *image,
 	if (!move)
 		return PATCH_REFUSED;
 	reason = check_mapping(image, module, address,
-			       MAX(move->displaced, MOVE_JUMP_BYTES));
+			       MAX(move->displaced, MOVE_JUMP_BYTES), true);
 	if (reason != PATCH_DONE)
 		return reason;
 	if (read_held_text(image, address, now, move->displaced) < 0 ||
@@ -172,6 +174,48 @@ static enum patch_reason check_moved(struct patch_image *image,
 		       : PATCH_OUT_OF_REACH;
 }
 
+/* Writes the thunk of a called function, and its address to the slot. */
+static enum patch_reason connect_slot(struct patch_image *image,
+				      const struct image_module *module,
+				      const struct code_site *slot,
+				      struct patch_function *wanted)
+{
+	const uint64_t at = module->bias + slot->address;
+	uint64_t thunk =
+		image->area_maps
+			? thunk_area_address(image->area_map[0], wanted->number)
+			: 0;
+	enum patch_reason reason =
+		check_mapping(image, module, at, sizeof(thunk), false);
+	const struct text_mapping *mapping;
+	uint64_t now, file;
+
+	if (reason != PATCH_DONE)
+		return reason;
+	if (!thunk)
+		return PATCH_OUT_OF_REACH;
+	memcpy(&file, slot->bytes, sizeof(file));
+	if (memory_read(image->mem, at, &now, sizeof(now)) < 0)
+		return PATCH_NOT_MAPPED;
+	wanted->address = now;
+	if (now == thunk)
+		return PATCH_DONE;
+	/* The dynamic linker adds the bias to the address of the stub there. */
+	mapping = text_map_find(&image->map, now, 1);
+	if (!now || (file && now == file + module->bias))
+		return PATCH_UNBOUND;
+	if (!mapping || !mapping->is_executable)
+		return PATCH_NOT_EXECUTABLE;
+	if (thunk_area_add_called(image->area, wanted->number, now,
+				  wanted->is_wide))
+		return PATCH_NUMBER;
+	/* The kernel writes an aligned word at once, so any thread may call
+	 * meanwhile; pages that are read-only by now as well. */
+	return memory_write(image->mem, at, &thunk, sizeof(thunk)) == 0
+		       ? PATCH_DONE
+		       : PATCH_NO_WRITE;
+}
+
 static enum patch_reason check_function(struct patch_image *image,
 					struct image_module *module,
 					struct patch_function *wanted)
@@ -185,6 +229,10 @@ static enum patch_reason check_function(struct patch_image *image,
 		return PATCH_REFUSED;
 	if (!function->count)
 		return PATCH_NO_SITES;
+	if (plan->sites[*sites_of(plan, function)].form == CODE_SLOT)
+		return connect_slot(image, module,
+				    &plan->sites[*sites_of(plan, function)],
+				    wanted);
 	if (plan->sites[*sites_of(plan, function)].form == CODE_MOVED) {
 		wanted->address = module->bias + function->address;
 		return check_moved(image, module, function, wanted->number);
@@ -401,6 +449,7 @@ static bool gather_function(struct batch *batch, struct image_module *module,
 
 	for (uint32_t i = 0; i < function->count; i++)
 		if (plan->sites[sites[i]].count == 1 &&
+		    plan->sites[sites[i]].form != CODE_SLOT &&
 		    !gather_site(batch, module, sites[i],
 				 root_of(batch, index)))
 			return false;

@@ -106,6 +106,7 @@ static int take_record_option(void *to, const struct opts_value *value)
 		}
 		break;
 	case OPT_PATCH:
+	case OPT_CALLS_TO:
 		/* The program waits until its functions are moved, and has
 		 * FUNCTIONS_MAX numbers for them. */
 		if (setenv("PERFREC_DEADLINE_MS", "60000", 0) < 0 ||

@@ -39,8 +39,9 @@ void process_reap_finish(struct process *process)
 	const struct process_ending *ending = process_ending(process);
 	struct recording *recording = setup->arena_setup->recording;
 	struct process_heap *heap;
-	bool instrumented = modules_instrumented(setup->modules) ||
-			    setup->collector->options->patch;
+	bool instrumented =
+		modules_instrumented(setup->modules) ||
+		collect_options_add_calls(setup->collector->options);
 	const struct collect_options *options;
 
 	/* relaxed: a flag that is set once, and the program is gone */

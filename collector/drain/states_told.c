@@ -32,6 +32,8 @@ static void add_totals(struct recording *recording,
 	sum->patched += from->patched;
 	sum->unpatched += from->unpatched;
 	sum->unplanned_files += from->unplanned_files;
+	sum->called += from->called;
+	sum->uncalled += from->uncalled;
 	sum->cost_ns += from->cost_ns;
 	sum->counting_ns += from->counting_ns;
 	sum->cpu_ns += from->cpu_ns;

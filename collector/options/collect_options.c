@@ -210,6 +210,9 @@ static int take_choice(struct collect_options *options,
 	case OPT_PATCH:
 		options->patch = value->text ? value->text : "";
 		return OPTS_GO_ON;
+	case OPT_CALLS_TO:
+		options->calls_to = value->text;
+		return OPTS_GO_ON;
 	case OPT_OVERHEAD:
 		options->overhead = (uint32_t)value->number;
 		return OPTS_GO_ON;
@@ -361,8 +364,7 @@ static bool is_system_path(const char *path)
 	return false;
 }
 
-bool collect_options_patch(const struct collect_options *options,
-			   const char *path, bool is_program)
+bool collect_options_never_patch(const char *path)
 {
 	/* perfrec's hooks call the C library, and the dynamic linker looks at
 	 * return addresses. */
@@ -371,27 +373,72 @@ bool collect_options_patch(const struct collect_options *options,
 		"libc.so*",	      "libc-2*", "libpthread*",
 		"libperfrec_preload*"
 	};
-	const char *name = path_name(path);
+
+	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
+		if (!fnmatch(never[i], path_name(path), 0))
+			return true;
+	return false;
+}
+
+/* Copies the next part of a list with commas to @glob. Returns false behind the
+ * last one. */
+static bool next_glob(const char **list, char glob[NAME_MAX + 1])
+{
+	size_t bytes = strcspn(*list, ",");
+
+	if (!**list)
+		return false;
+	snprintf(glob, NAME_MAX + 1, "%.*s", (int)bytes, *list);
+	*list += bytes + ((*list)[bytes] == ',');
+	return true;
+}
+
+bool collect_options_patch(const struct collect_options *options,
+			   const char *path, bool is_program)
+{
 	const char *at = options->patch;
 	char glob[NAME_MAX + 1];
 
-	if (!at)
+	if (!at || collect_options_never_patch(path))
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(never); i++)
-		if (!fnmatch(never[i], name, 0))
-			return false;
 	if (!*at)
 		return is_program || !is_system_path(path);
 	if (!strcmp(at, "all"))
 		return true;
-	for (size_t bytes;; at += bytes + 1) {
-		bytes = strcspn(at, ",");
-		snprintf(glob, sizeof(glob), "%.*s", (int)bytes, at);
-		if (!fnmatch(glob, name, 0))
+	while (next_glob(&at, glob))
+		if (!fnmatch(glob, path_name(path), 0))
 			return true;
-		if (!at[bytes])
-			return false;
+	return false;
+}
+
+/* "libssl" and "libssl.so.3" match libssl.so.3. */
+static bool matches_library(const char *glob, const char *path)
+{
+	const char *name = path_name(path);
+	const char *end = strstr(name, ".so");
+	char stem[NAME_MAX + 1];
+
+	snprintf(stem, sizeof(stem), "%.*s",
+		 (int)(end ? end - name : (ptrdiff_t)strlen(name)), name);
+	return !fnmatch(glob, name, 0) || !fnmatch(glob, stem, 0);
+}
+
+bool collect_options_calls(const struct collect_options *options,
+			   const char *name, const char *path)
+{
+	const char *at = options->calls_to;
+	char glob[NAME_MAX + 1];
+
+	while (at && next_glob(&at, glob)) {
+		char *colon = strchr(glob, ':');
+
+		if (colon)
+			*colon = '\0';
+		if (!fnmatch(colon ? colon + 1 : glob, name, 0) &&
+		    (!colon || !path || matches_library(glob, path)))
+			return true;
 	}
+	return false;
 }
 
 int collect_options_parse(int argc, char **argv, struct collect_options *out)

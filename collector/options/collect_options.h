@@ -78,6 +78,9 @@ struct collect_options {
 	/* --patch: "": the usual files, "all", or globs with commas between
 	 * them. NULL: off */
 	const char *patch;
+	/* --calls-to: [LIBRARY:]FUNCTION globs with commas between them. NULL:
+	 * off */
+	const char *calls_to;
 	uint32_t overhead; /* --overhead: 1/1000 of a percent; 0: off */
 	bool no_cache; /* --no-cache */
 	uint32_t depth; /* 0: all */
@@ -106,12 +109,21 @@ struct collect_options {
 	char *const *command; /* of the recording, NULL-terminated; or NULL */
 };
 
+/* Returns true if programs without hooks have calls to record. Pure. */
+static inline bool collect_options_add_calls(
+	const struct collect_options *options)
+{
+	return options->patch || options->calls_to;
+}
+
 /* Returns true if programs without hooks connect as well: the command line asks
- * for samples or allocations, which all programs have, or for --patch. Pure. */
+ * for samples or allocations, which all programs have, or for calls that need no
+ * hooks. Pure. */
 static inline bool collect_options_want_all(
 	const struct collect_options *options)
 {
-	return options->alloc != ALLOC_OFF || options->patch ||
+	return options->alloc != ALLOC_OFF ||
+	       collect_options_add_calls(options) ||
 	       (options->cpu_given && options->cpu_hz);
 }
 
@@ -129,6 +141,13 @@ void flight_mix_take(struct flight_mix *mix, const struct opts_value *value);
  * one line in the log. */
 int flight_mix_check(const struct flight_mix *mix);
 
+/* Returns true if --calls-to includes function @name of the file @path of a
+ * library. NULL: of any library. Any thread. */
+bool collect_options_calls(const struct collect_options *options,
+			   const char *name, const char *path);
+/* Returns true if the text and the slots of the file @path stay as they are: of
+ * the C library, the dynamic linker and perfrec. Any thread. */
+bool collect_options_never_patch(const char *path);
 /* Returns true if --patch includes the file @path of a module. @is_program: it is
  * the program itself. Pure. */
 bool collect_options_patch(const struct collect_options *options,

@@ -148,6 +148,7 @@ struct totals {
 		uint64_t unpatched_processes, patch_ns, held_ns;
 		uint64_t hooked, recalled, patched, unpatched;
 		uint64_t unplanned_files;
+		uint64_t called, uncalled;
 		uint64_t late_modules, late_ns, missed_modules;
 		/* With --overhead: of programs while it watched them. */
 		uint64_t cost_ns, counting_ns, cpu_ns;

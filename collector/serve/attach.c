@@ -233,7 +233,8 @@ static int begin_program(struct collector *collector, struct arena *arena,
 		recording_set_nice(setup->recording, thread_nice_of(peer->pid));
 	setup->clock = may_use_ticks(collector, hello) ? WIRE_CLOCK_TSC
 						       : WIRE_CLOCK_BOOTTIME;
-	has_spans = hello->instrumented || collector->options->patch;
+	has_spans = hello->instrumented ||
+		    collect_options_add_calls(collector->options);
 	setup->alloc = choose_alloc(collector->options, has_spans);
 	setup->stackless = !has_spans;
 	setup->entry_build = hello->entry_build;
@@ -344,9 +345,13 @@ static enum wire_status accept_program(struct collector *collector,
 /* Waits are only read if the kernel reports context switches. */
 static uint32_t what_to_ask(const struct collector *collector)
 {
-	if (!collector->options->sched)
-		return 0;
-	return collector->cpu ? WIRE_ASK_END | WIRE_ASK_LOOK : WIRE_ASK_END;
+	uint32_t asks = collector->options->calls_to ? WIRE_ASK_BIND : 0;
+
+	if (collector->options->sched)
+		asks |= WIRE_ASK_END;
+	if (collector->options->sched && collector->cpu)
+		asks |= WIRE_ASK_LOOK;
+	return asks;
 }
 
 void attach_hello(struct collector *collector, const struct wire_hello *hello,

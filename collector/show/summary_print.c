@@ -94,6 +94,46 @@ static void print_states(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
+/* Reports how many functions without hooks were recorded as they are. */
+static void print_patched(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	uint64_t all = totals->functions_patched + totals->functions_unpatched;
+	char patched[SIZE_TEXT], count[SIZE_TEXT];
+
+	if (!all)
+		return;
+	fprintf(out, "  patched    %s of %s function%s without hooks",
+		size_format_count(totals->functions_patched, patched),
+		size_format_count(all, count), size_plural(all));
+	if (totals->functions_unpatched)
+		fputs("; the calls of the others are not known (perfrec doctor "
+		      "FILE says why)",
+		      out);
+	fputc('\n', out);
+}
+
+/* Reports how many functions of --calls-to have calls. */
+static void print_called(const struct summary *summary, FILE *out)
+{
+	const struct summary_totals *totals = &summary->totals;
+	char called[SIZE_TEXT], others[SIZE_TEXT];
+
+	if (!totals->functions_called && !totals->functions_uncalled)
+		return;
+	fprintf(out, "  called     %s function%s of libraries",
+		size_format_count(totals->functions_called, called),
+		size_plural(totals->functions_called));
+	if (totals->functions_uncalled)
+		fprintf(out,
+			"; the calls of %s other%s cannot be taken (perfrec "
+			"ctl functions says why)",
+			size_format_count(totals->functions_uncalled, others),
+			size_plural(totals->functions_uncalled));
+	fputc('\n', out);
+}
+
+/* Reports the CPU time without samples. */
 static void print_unsampled(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
@@ -510,25 +550,12 @@ static void write_summary_facts(const struct summary *summary,
 	bool whole = summary_losses_none(summary);
 	char from[SIZE_TEXT], bytes[SIZE_TEXT];
 	char time[SIZE_TEXT], samples[SIZE_TEXT];
-	uint64_t all;
-	char patched[SIZE_TEXT], count[SIZE_TEXT];
 
 	(void)summary_slowed_print(summary, out);
 	summary_budget_print_over(summary, out);
 	print_run(summary, out);
-	all = summary->totals.functions_patched +
-	      summary->totals.functions_unpatched;
-	if (all) {
-		fprintf(out, "  patched    %s of %s function%s without hooks",
-			size_format_count(summary->totals.functions_patched,
-					  patched),
-			size_format_count(all, count), size_plural(all));
-		if (summary->totals.functions_unpatched)
-			fputs("; the calls of the others are not known "
-			      "(perfrec doctor FILE says why)",
-			      out);
-		fputc('\n', out);
-	}
+	print_patched(summary, out);
+	print_called(summary, out);
 	print_states(summary, out);
 	if (summary->totals.cpu_ns) {
 		fprintf(out,

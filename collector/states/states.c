@@ -36,7 +36,8 @@
 
 bool states_are_wanted(const struct collect_options *options)
 {
-	return options->overhead || options->count_count || options->patch ||
+	return options->overhead || options->count_count ||
+	       collect_options_add_calls(options) ||
 	       filter_is_active(&options->filter);
 }
 

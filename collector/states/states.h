@@ -213,6 +213,7 @@ struct states_summary {
 	struct states_unplanned unplanned[STATES_UNPLANNED_MAX]; /* the first
 								  * ones */
 	uint64_t unplanned_files; /* all; their paths end with @arena */
+	uint64_t called, uncalled; /* functions of --calls-to */
 	const char *unwritable; /* reason why no text can be written, or NULL */
 	uint64_t unheard; /* then: functions of entry builds, all unrecorded */
 	/* Modules of entry builds loaded while the program ran. */

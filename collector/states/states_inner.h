@@ -40,7 +40,9 @@
 #include "shared/function_shm.h"
 #include "shared/ring_shm.h"
 
+struct code_function;
 struct code_plan;
+struct collect_options;
 struct controller;
 struct filter_table;
 struct module_file;
@@ -81,6 +83,8 @@ struct states_plan {
 			  * report */
 	bool unread; /* the file may have hooks although it has no plan */
 	bool moves; /* functions without hooks are moved (--patch) */
+	bool calls; /* calls of other files are taken (--calls-to) */
+	const struct collect_options *options;
 	uint64_t spent_ns; /* CPU time so far */
 	struct plan_key key; /* of its file, if has_key */
 	bool has_key;
@@ -127,6 +131,8 @@ struct function {
 	uint8_t state, wanted; /* enum function_state */
 	bool entry_build; /* it calls no hook until it is connected */
 	bool moved; /* in a file without hooks (code_moves.h) */
+	bool called; /* only through slots (code_calls.h) */
+	bool is_wide; /* called with any number of arguments on the stack */
 	bool connected;
 	bool wants_connection;
 	bool again; /* connected but stuck: switch it off again */
@@ -417,6 +423,26 @@ void states_drop_module(struct states *states, uint32_t module);
 /* Plans modules until @until_ns (BOOTTIME) and lists their functions. Returns
  * true if all are done. */
 bool states_plan_modules(struct states *states, uint64_t until_ns);
+/* For struct code_input: returns true if --calls-to includes @name. @plan is a
+ * struct states_plan. */
+bool states_calls_name(void *plan, const char *name);
+/* Returns true if the slots of @module hold what they will hold. @addresses are
+ * those of the functions in its plan. */
+bool states_calls_are_bound(const struct states *states,
+			    const struct states_module *module,
+			    const uint64_t *addresses);
+/* Returns true if --calls-to includes function @planned of a slot of @module,
+ * which holds @address. */
+bool states_calls_function(const struct states *states,
+			   const struct states_module *module,
+			   const struct code_function *planned,
+			   uint64_t address);
+/* Decides whether @function gets @planned of @module as another part: its own
+ * file takes precedence over calls through slots. Under the lock. */
+bool states_calls_admit(const struct states *states,
+			const struct states_module *module,
+			const struct code_function *planned,
+			struct function *function);
 /* Releases the plans of @states. Any thread. */
 void states_plans_put(struct states *states);
 void states_plans_free(struct states_thread *thread);

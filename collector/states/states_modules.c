@@ -51,7 +51,8 @@
 /* Returns the plan of @of, which may not be ready, with one more user, or NULL
  * without memory. All recordings share a plan. */
 static struct states_plan *plan_of_file(struct states_thread *thread,
-					struct symbol_file *of, bool moves)
+					struct symbol_file *of, bool moves,
+					bool calls)
 {
 	struct symbol_file *file = symbol_file_get_common(of);
 	struct states_plan *plan;
@@ -60,11 +61,14 @@ static struct states_plan *plan_of_file(struct states_thread *thread,
 		return NULL;
 	lock_acquire(&thread->lock);
 	plan = thread->plans;
-	while (plan && (plan->file != file || plan->moves != moves))
+	while (plan && (plan->file != file || plan->moves != moves ||
+			plan->calls != calls))
 		plan = plan->next;
 	if (!plan && (plan = calloc(1, sizeof(*plan)))) {
 		plan->file = symbol_file_get(file);
 		plan->moves = moves;
+		plan->calls = calls;
+		plan->options = thread->collector->options;
 		plan->fd = -1;
 		plan->next = thread->plans;
 		thread->plans = plan;
@@ -153,7 +157,9 @@ static bool begin_planning(struct states_plan *plan, bool recall)
 				    .size = symbol_file_size(plan->file),
 				    .functions = read_functions,
 				    .context = plan,
-				    .moves = plan->moves };
+				    .moves = plan->moves,
+				    .calls = plan->calls ? states_calls_name
+							 : NULL };
 	const char *why = NULL;
 	struct stat status;
 	int err;
@@ -235,8 +241,10 @@ static enum planned go_on_planning(struct states *states,
 	states->making = plan;
 	begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	states_go_away(states);
+	/* The key of a kept plan has no globs. */
 	ready = make_plan(plan, until_ns,
-			  !thread->collector->options->no_cache);
+			  !thread->collector->options->no_cache &&
+				  !plan->calls);
 	states_come_back(states);
 	states->making = NULL;
 	states_count_work(states, begin_ns);
@@ -366,7 +374,7 @@ static struct function *add_module_function(struct states *states,
 		.parts = NONE,
 		.generation = module->generation,
 		.entry_build = planned->entry_build,
-		.moved = module->plan->plan->is_moved,
+		.moved = module->plan->plan->is_moved && !planned->name,
 	};
 	put_into_table(states, (uint32_t)states->function_count++);
 	return function;
@@ -437,6 +445,8 @@ static void join_part(struct states *states, struct function *function,
 	 * that one stays first. */
 	uint32_t *link = &function->parts;
 
+	if (!states_calls_admit(states, module, planned, function))
+		return;
 	while (*link != NONE)
 		link = &states->parts[*link].next;
 	*link = part;
@@ -477,7 +487,9 @@ static bool list_function(struct states *states, uint32_t index,
 		&module->plan->plan->functions[in_plan];
 	struct function *function = NULL;
 
-	if (!address)
+	if (!address ||
+	    (planned->name &&
+	     !states_calls_function(states, module, planned, address)))
 		return true;
 	if (part != NONE)
 		function = revive_function(states, part, address);
@@ -579,7 +591,8 @@ static void list_module_functions(struct states *states, uint32_t index,
 
 /* Returns true if the program has filled in all @addresses: a load is reported
  * before that. */
-static bool are_relocated(const struct states_module *module,
+static bool are_relocated(const struct states *states,
+			  const struct states_module *module,
 			  const uint64_t *addresses)
 {
 	const struct code_plan *plan = module->plan->plan;
@@ -587,9 +600,9 @@ static bool are_relocated(const struct states_module *module,
 	if (clock_boottime_ns() - module->came_ns > RELOCATION_NS)
 		return true;
 	for (size_t i = 0; addresses && i < plan->function_count; i++)
-		if (!addresses[i])
+		if (!addresses[i] && !plan->functions[i].name)
 			return false;
-	return true;
+	return !addresses || states_calls_are_bound(states, module, addresses);
 }
 
 /* Lists the functions of the planned module at @index, if the program has
@@ -599,7 +612,7 @@ static bool list_when_relocated(struct states *states, uint32_t index)
 	const struct states_module *module = &states->modules[index];
 	uint64_t *addresses =
 		module->plan->plan ? read_addresses(states, index) : NULL;
-	bool relocated = are_relocated(module, addresses);
+	bool relocated = are_relocated(states, module, addresses);
 
 	if (relocated)
 		list_module_functions(states, index, addresses);
@@ -716,8 +729,10 @@ static uint32_t new_module(struct states *states,
 	if (states->module_count == MODULES_MAX)
 		return NONE;
 	/* Jumps are written only while the program waits at its start. */
-	plan = plan_of_file(states->thread, file->file,
-			    patch && !states->planning);
+	plan = plan_of_file(
+		states->thread, file->file, patch && !states->planning,
+		states->thread->collector->options->calls_to &&
+			!collect_options_never_patch(file->path));
 	if (!plan) {
 		states_say_no_memory(file->path);
 		return NONE;

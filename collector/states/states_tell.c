@@ -314,6 +314,9 @@ static void add_summed_function(const struct states *states,
 	if (function->moved) {
 		out->patched += function->connected;
 		out->unpatched += !function->connected;
+	} else if (function->called) {
+		out->called += function->connected;
+		out->uncalled += !function->connected;
 	} else if (function->refused) {
 		struct states_refusal *refusal;
 		struct states_refusal *last;
@@ -349,7 +352,8 @@ static bool is_wanted(const struct states *states)
 
 	if (!states->function_count)
 		return false;
-	return states->controller || states->pattern_count || options->patch ||
+	return states->controller || states->pattern_count ||
+	       collect_options_add_calls(options) ||
 	       filter_is_active(&options->filter) ||
 	       arena_setup(states->arena)->entry_build;
 }

@@ -63,7 +63,8 @@ static bool is_start_held(struct states *states)
 	lock_release(&states->lock);
 	if (held && !states->hold_ns)
 		states->hold_ns = clock_boottime_ns() +
-				  (states->thread->collector->options->patch
+				  (collect_options_add_calls(
+					   states->thread->collector->options)
 					   ? STATES_PATCH_NS
 					   : STATES_HOLD_NS);
 	return held;

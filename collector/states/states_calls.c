@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * states_calls - functions that are called through slots of other files
+ * (--calls-to, code_calls.h). The function of a slot is known by the address
+ * that the slot holds, so all files that call it have a part of it. A function
+ * that is also recorded by its own file has no such parts, or each call would be
+ * recorded twice.
+ */
+#include <fnmatch.h>
+#include <string.h>
+
+#include "collector/base/path.h"
+#include "collector/code/code_plan.h"
+#include "collector/options/collect_options.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/states/states_inner.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+
+bool states_calls_name(void *context, const char *name)
+{
+	const struct states_plan *plan = context;
+
+	return collect_options_calls(plan->options, name, NULL);
+}
+
+static const struct states_module *module_at(const struct states *states,
+					     uint64_t address)
+{
+	for (size_t i = 0; i < states->module_count; i++) {
+		const struct states_module *module = &states->modules[i];
+
+		if (!module->gone && address >= module->start &&
+		    address < module->end)
+			return module;
+	}
+	return NULL;
+}
+
+/* Returns the bytes of the file at the slot of @planned: 0, or the address of
+ * the stub that binds it. */
+static uint64_t unbound_address(const struct code_plan *plan,
+				const struct code_function *planned)
+{
+	uint64_t file = 0;
+
+	if (planned->count)
+		memcpy(&file,
+		       plan->sites[plan->function_sites[planned->first]].bytes,
+		       sizeof(file));
+	return file;
+}
+
+bool states_calls_are_bound(const struct states *states,
+			    const struct states_module *module,
+			    const uint64_t *addresses)
+{
+	const struct code_plan *plan = module->plan->plan;
+	/* relaxed: the program has written the slots through the kernel's eyes
+	 * or before this bit; we read them by system calls */
+	const bool bound =
+		(atom_load_rlx(&arena_setup(states->arena)->page->flags) &
+		 PAGE_BOUND) != 0;
+
+	for (size_t i = 0; i < plan->function_count; i++) {
+		const struct code_function *planned = &plan->functions[i];
+		uint64_t file;
+
+		if (!planned->name)
+			continue;
+		if (!module->late && !bound)
+			return false;
+		file = unbound_address(plan, planned);
+		/* A late module is reported before it is relocated. */
+		if (module->late &&
+		    (!addresses[i] ||
+		     (file && addresses[i] == file && module->bias)))
+			return false;
+	}
+	return true;
+}
+
+bool states_calls_function(const struct states *states,
+			   const struct states_module *module,
+			   const struct code_function *planned,
+			   uint64_t address)
+{
+	const struct code_plan *plan = module->plan->plan;
+	const uint64_t file = unbound_address(plan, planned);
+	const struct states_module *of = module_at(states, address);
+
+	if (!of || (file && address == file + module->bias))
+		return false;
+	return collect_options_calls(states->thread->collector->options,
+				     plan->slot_names + planned->name,
+				     of->path);
+}
+
+/* Returns true if the arguments of function @name of glibc fit into eight words
+ * of the stack. */
+static bool is_narrow(const char *path, const char *name)
+{
+	static const char *const libraries[] = {
+		"libc.so.6",  "libm.so.6",  "libpthread.so.0",
+		"librt.so.1", "libdl.so.2", "libresolv.so.2"
+	};
+	static const char *const variable[] = { "*printf*", "*scanf*",
+						"err*",	    "verr*",
+						"warn*",    "*syslog*",
+						"strfmon*", "execl*" };
+	bool ours = false;
+
+	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)
+		ours |= !strcmp(path_name(path), libraries[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(variable); i++)
+		ours = ours && fnmatch(variable[i], name, 0) != 0;
+	return ours;
+}
+
+static const char *refusal_of_callee(const struct states_module *of)
+{
+	if (of && !fnmatch("libperfrec_preload*", path_name(of->path), 0))
+		return "perfrec's library stands in front of it";
+	return of && !fnmatch("ld*", path_name(of->path), 0)
+		       ? "it belongs to the dynamic linker"
+		       : NULL;
+}
+
+bool states_calls_admit(const struct states *states,
+			const struct states_module *module,
+			const struct code_function *planned,
+			struct function *function)
+{
+	const struct states_module *of = module_at(states, function->address);
+	const struct code_plan *plan = module->plan->plan;
+
+	if (planned->name && function->parts == NONE) {
+		function->called = true;
+		function->is_wide =
+			!of ||
+			!is_narrow(of->path, plan->slot_names + planned->name);
+		function->refused = refusal_of_callee(of);
+	} else if (!planned->name && function->called) {
+		/* Its calls through slots are not connected yet, or never. */
+		function->called = false;
+		function->moved = plan->is_moved;
+		function->entry_build = planned->entry_build;
+		function->parts = NONE;
+		function->sites = 0;
+		function->refused = NULL;
+	}
+	return !planned->name || function->called;
+}

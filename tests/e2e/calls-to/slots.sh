@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# perfrec record --calls-to: a program runs as it does alone, and each of its calls of
+# a library function that the option names is recorded, however the program binds
+# them.
+. "$TOP/tests/e2e/lib.sh"
+need jq gcc
+source=$TOP/tests/progs/calls-to
+taken='read,write,open,close,qsort,snprintf,getppid,puts,libmany:*'
+
+gcc -O2 -w -fPIC -shared -o libmany.so "$source/many.c" || fail 'cannot compile many.c'
+
+# check MODE [OPTION...]: records ./calls, whose calls are all known. With the mode off
+# or budget some are not recorded.
+check()
+{
+	mode=$1
+	shift
+	run "$PERFREC" record --calls-to="$taken" --alloc=off --cpu=off "$@" -o data \
+		-- ./calls
+	expect_status 9
+	cmp -s out expected || fail "$mode: $(diff out expected)"
+	"$O/tests/tools/trace_check" data/trace.pftrace >checked ||
+		fail "$mode: $(cat checked)"
+	case $mode in off | budget) return ;; esac
+	# The C library has several names for some of them. The child opens as well.
+	json data/summary.json '.functions | group_by(.name)[] |
+		"\(.[0].name | sub("open64"; "open")) \([.[].calls] | add)"' |
+		grep -v '^read ' | sort >recorded
+	sed -n 's/^calls //p' out |
+		awk -v counted="$([ "$mode" = counted ] && echo 1)" '
+			$1 == "open" || (counted && $1 ~ /^(getppid|many_sum|puts)$/) { $2++ }
+			{ print }' | sort >counted
+	cmp -s recorded counted || fail "$mode: $(diff recorded counted)"
+	# At the end of a stack there is nothing to copy, so those are only counted.
+	[ "$mode" = counted ] || expect_eq "$mode: at the end of a stack" \
+		"$(json data/summary.json .totals.edge_spans)" 3
+	expect_match err "^  called +14 functions of libraries"
+}
+
+for flags in '-O2 -Wl,-z,lazy' '-O0 -Wl,-z,now' '-O2 -fno-plt' '-O2 -no-pie -Wl,-z,lazy' \
+	'-O2 -no-pie -fno-plt' '-O2 -fcf-protection -Wl,-z,now,-z,relro -s'; do
+	# shellcheck disable=SC2086 # several words
+	gcc $flags -w -fno-builtin -o calls "$source/calls.c" -L. -lmany -Wl,-rpath,"$PWD" -pthread ||
+		skip "gcc cannot compile with $flags"
+	./calls >expected
+	check "$flags"
+done
+check counted --count '*'
+expect_eq 'spans of counted functions' "$(json data/summary.json .totals.spans)" 0
+check budget --overhead 1%
+check off --exclude '*'
+expect_eq 'calls of functions that are off' \
+	"$(json data/summary.json '.totals | .spans + .counted_calls')" 0
+
+# What is not called through slots: a program without any, functions that return
+# twice or whose address is used.
+cat >odd.c <<'C'
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static jmp_buf jump;
+int (*volatile get)(void) = getpid;
+int (*volatile getp)(void);
+int main(void)
+{
+	if (!setjmp(jump))
+		longjmp(jump, 1);
+	getp = getppid;
+	printf("%d\n", getp() == getppid() && get() == getpid());
+	if (!vfork())
+		_exit(3);
+	wait(NULL);
+	return free == NULL;
+}
+C
+gcc -O2 -w -fno-plt -o odd odd.c || fail 'cannot compile odd.c'
+run "$PERFREC" record --calls-to='*' --alloc=off --cpu=off -o data -- ./odd
+expect_status 0
+expect_eq output "$(cat out)" 1
+expect_eq 'calls of functions whose address is used, or that return twice' \
+	"$(json data/summary.json '[.functions[].name |
+		select(test("jmp|vfork|getppid|_exit"))]|tojson')" '[]'
+expect_eq 'calls of others' "$(json data/summary.json '[.functions[].name |
+		select(test("^(wait|printf)$"))]|length')" 2
+expect_match err 'called +[0-9]+ functions of libraries; the calls of [0-9]+ others cannot'
