@@ -36,6 +36,7 @@
  *   THUNK_MOVED_RECORD    calls entry hook, body and exit hook; functions only
  *                         return to here
  *   THUNK_MOVED_FRAMES    its frame descriptions
+ *   THUNK_MOVED_WORDS     struct thunk_words, all 0 if no arguments are wanted
  *
  * A *called* function (--calls-to) is not changed: slots of other files lead to
  * such a thunk, whose body jumps to the function. Each file has its own number
@@ -144,10 +145,61 @@ struct thunk_page {
 	 * moved_enter: the number is at 8(%rsp), the function's return address
 	 * at 16(%rsp). moved_exit: the same. */
 	uint64_t moved_count, moved_enter, moved_exit;
-	uint64_t pad[6];
+	/* As the latter two, for functions with wanted arguments (struct
+	 * thunk_words): with 2 or 6 registers, or all 14; other arguments, and
+	 * texts; results; results that are texts. */
+	uint64_t moved_enter_2, moved_enter_6, moved_enter_14, moved_enter_any,
+		moved_exit_words, moved_exit_any;
 };
 
 _Static_assert(sizeof(struct thunk_page) == 128, "layout");
+
+/*
+ * What the hooks of a moved function store of a call, as EXT_WORDS
+ * (record_ext.h). Words 0 to 5 of an entry are rdi, rsi, rdx, rcx, r8 and r9; 6
+ * to 13 the lower halves of xmm0 to xmm7; from 14 on the words above the return
+ * address. Words of an exit: rax and xmm0.
+ */
+struct thunk_words {
+	/* The words of the EXT_WORDS of an entry and of an exit, for calls
+	 * without texts; 0: none. The values are the numbers of their
+	 * layouts. */
+	uint64_t entry, exit;
+	/* Bits 0 to 4: how many words an entry has. Bits 6 and 7: enum
+	 * thunk_text of the result. From bit 8 on two bits for each word. */
+	uint64_t texts;
+};
+
+_Static_assert(sizeof(struct thunk_words) == 24, "layout");
+
+enum thunk_text {
+	THUNK_TEXT_NONE,
+	THUNK_TEXT_CHARS, /* char *, ends with a NUL */
+	THUNK_TEXT_STRING, /* std::string *: the address, then the length */
+	THUNK_TEXT_VIEW, /* std::string_view: the length; the next word, or of
+			  * a result rdx, is the address */
+};
+
+#define THUNK_WORDS_REGISTERS 6u
+#define THUNK_WORDS_ALL 14u /* registers of both kinds */
+#define THUNK_WORDS_MAX 28u /* even */
+#define THUNK_WORDS_EXIT 2u
+#define THUNK_TEXTS_MAX 6u /* of a call; the shim ignores more */
+
+static inline uint32_t thunk_words_count(uint64_t texts)
+{
+	return texts & 31;
+}
+
+static inline enum thunk_text thunk_words_text(uint64_t texts, uint32_t word)
+{
+	return (enum thunk_text)(texts >> (8 + 2 * word) & 3);
+}
+
+static inline enum thunk_text thunk_words_result(uint64_t texts)
+{
+	return (enum thunk_text)(texts >> 6 & 3);
+}
 
 /* The name of the memfd, by which the collector finds the area in a map. */
 #define THUNK_AREA_NAME "perfrec-thunks"
@@ -163,6 +215,7 @@ _Static_assert(sizeof(struct thunk_page) == 128, "layout");
 #define THUNK_MOVED_RECORD 128u
 #define THUNK_MOVED_ENTERED 139u /* the entry hook returns to here */
 #define THUNK_MOVED_FRAMES 288u
+#define THUNK_MOVED_WORDS 488u
 #define THUNK_MODES ((uint64_t)65536)
 #define THUNK_POINTERS (THUNK_MODES + FUNCTIONS_MAX * (uint64_t)16)
 #define THUNK_COMMON \

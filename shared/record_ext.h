@@ -259,6 +259,8 @@ enum word_text_state {
 	WORD_TEXT_CUT = 1, /* it goes on */
 	WORD_TEXT_BAD = 2, /* a part of it could not be read; no bytes follow */
 	WORD_TEXT_NULL = 3, /* the pointer is 0; no bytes follow */
+	WORD_TEXT_UNREAD = 4, /* the program may not read its memory by the
+			       * kernel; no bytes follow */
 };
 
 /* The text that a word points to. Its bytes follow, padded to whole cells; they

@@ -44,11 +44,13 @@
 #define FRAME_RECORD 384u
 /* So many words are pushed by a loop. */
 #define ARGUMENTS_LOOP (MOVE_ARGUMENTS_MAX + 1)
-#define RECORD_FRAME_BYTES (THUNK_BYTES - FRAME_RECORD)
+#define RECORD_FRAME_BYTES (THUNK_MOVED_WORDS - FRAME_RECORD)
 
 _Static_assert(THUNK_MOVED_BODY + MOVE_BODY_MAX <= GENERAL, "room");
 _Static_assert(THUNK_MOVED_ENTERED == THUNK_MOVED_RECORD + 5 + 6,
 	       "push, and call");
+_Static_assert(17 + 23 + 4 * MOVE_ARGUMENTS_MAX <= RECORD_FRAME_BYTES,
+	       "rows of all pushes");
 _Static_assert(FRAME_BODY + 17 + MOVE_FRAME_MAX + 3 <= FRAME_RECORD, "room");
 
 /* --- writing -------------------------------------------------------------- */
@@ -318,8 +320,36 @@ static void put_general(struct writer *writer, uint32_t number)
 	put_short(writer, THUNK_MOVED_BODY);
 }
 
+/* Returns the offset of the entry hook in struct thunk_page. */
+static size_t entry_hook_of(const struct thunk_words *words)
+{
+	if (!words->entry)
+		return offsetof(struct thunk_page, moved_enter);
+	if (words->texts >> 8)
+		return offsetof(struct thunk_page, moved_enter_any);
+	switch (thunk_words_count(words->texts)) {
+	case 2:
+		return offsetof(struct thunk_page, moved_enter_2);
+	case THUNK_WORDS_REGISTERS:
+		return offsetof(struct thunk_page, moved_enter_6);
+	case THUNK_WORDS_ALL:
+		return offsetof(struct thunk_page, moved_enter_14);
+	default:
+		return offsetof(struct thunk_page, moved_enter_any);
+	}
+}
+
+static size_t exit_hook_of(const struct thunk_words *words)
+{
+	if (!words->exit)
+		return offsetof(struct thunk_page, moved_exit);
+	return thunk_words_result(words->texts) != THUNK_TEXT_NONE
+		       ? offsetof(struct thunk_page, moved_exit_any)
+		       : offsetof(struct thunk_page, moved_exit_words);
+}
+
 static void put_record_part(struct writer *writer, const struct code_move *move,
-			    uint32_t number)
+			    const struct thunk_words *wanted, uint32_t number)
 {
 	const uint32_t pad = padding_of(move), words = move->arguments;
 	const uint32_t frame = pad + 8 * words;
@@ -330,7 +360,7 @@ static void put_record_part(struct writer *writer, const struct code_move *move,
 	put_instruction(writer, "\x68", 1);
 	put_u32(writer, number);
 	put_frame_row(writer, 16);
-	put_hook_call(writer, offsetof(struct thunk_page, moved_enter));
+	put_hook_call(writer, entry_hook_of(wanted));
 	put_instruction(writer, "\x72", 1);
 	put_short(writer, UNDO);
 	if (pad) {
@@ -350,7 +380,7 @@ static void put_record_part(struct writer *writer, const struct code_move *move,
 		put_move_stack(writer, (int32_t)frame);
 		put_frame_row(writer, 16);
 	}
-	put_hook_call(writer, offsetof(struct thunk_page, moved_exit));
+	put_hook_call(writer, exit_hook_of(wanted));
 	put_instruction(writer, "\x48\x83\xc4\x08", 4);
 	put_frame_row(writer, 8);
 	put_instruction(writer, "\xc3", 1);
@@ -367,8 +397,9 @@ bool moved_thunk_make(const struct moved_thunk *moved, uint8_t out[THUNK_BYTES],
 	};
 
 	memset(out, 0xcc, THUNK_BYTES);
+	memcpy(out + THUNK_MOVED_WORDS, &moved->words, sizeof(moved->words));
 	put_count_part(&writer, moved->shim, moved->number);
-	put_record_part(&writer, moved->move, moved->number);
+	put_record_part(&writer, moved->move, &moved->words, moved->number);
 	*frame = padding_of(moved->move) + 8u * moved->move->arguments;
 	if (moved->move->is_unknown)
 		*frame |= THUNK_UNKNOWN;

@@ -24,6 +24,7 @@ struct moved_thunk {
 	uint32_t number;
 	uint64_t map; /* address of the area that the function will reach */
 	uint64_t bias; /* of the function's module */
+	struct thunk_words words; /* to record of each call */
 };
 
 /* Writes the thunk to @out, counting nothing and recording nothing. Sets *@frame

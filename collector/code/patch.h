@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "shared/function_shm.h"
+
 struct bytes;
 struct code_plan;
 struct patch_image;
@@ -102,6 +104,7 @@ struct patch_function {
 	bool is_wide; /* called: any number of arguments may lie on its stack */
 	enum patch_reason reason; /* output */
 	uint64_t address; /* of the function */
+	struct thunk_words words; /* of a moved function; all 0: none */
 };
 
 /* Connects each function completely or not at all. A moved function

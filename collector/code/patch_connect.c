@@ -134,9 +134,10 @@ static int read_held_text(struct patch_image *image, uint64_t address,
 static enum patch_reason check_moved(struct patch_image *image,
 				     struct image_module *module,
 				     const struct code_function *function,
-				     uint32_t number)
+				     const struct patch_function *wanted)
 {
 	const struct code_plan *plan = module->plan;
+	const uint32_t number = wanted->number;
 	const uint32_t index = *sites_of(plan, function);
 	const uint64_t address = module->bias + plan->sites[index].address;
 	const struct code_move *move =
@@ -162,7 +163,7 @@ static enum patch_reason check_moved(struct patch_image *image,
 		used = i;
 		err = thunk_area_add_moved(image->area, number,
 					   image->area_map[i], &plan->moves,
-					   move, module->bias);
+					   move, module->bias, &wanted->words);
 	}
 	if (err)
 		return err == -ERANGE ? PATCH_OUT_OF_REACH : PATCH_NUMBER;
@@ -235,7 +236,7 @@ static enum patch_reason check_function(struct patch_image *image,
 				    wanted);
 	if (plan->sites[*sites_of(plan, function)].form == CODE_MOVED) {
 		wanted->address = module->bias + function->address;
-		return check_moved(image, module, function, wanted->number);
+		return check_moved(image, module, function, wanted);
 	}
 	if (!address_of_connection(image, module, function, &wanted->address))
 		return PATCH_NOT_MAPPED;

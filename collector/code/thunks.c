@@ -591,14 +591,16 @@ static void put_moved_thunk(struct thunk_area *area, uint32_t number,
 
 int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 			 const struct code_moves *moves,
-			 const struct code_move *move, uint64_t bias)
+			 const struct code_move *move, uint64_t bias,
+			 const struct thunk_words *words)
 {
 	const struct moved_thunk moved = { .shim = &area->shim,
 					   .moves = moves,
 					   .move = move,
 					   .number = number,
 					   .map = map,
-					   .bias = bias };
+					   .bias = bias,
+					   .words = *words };
 	uint8_t code[THUNK_BYTES];
 	uint32_t frame;
 	int known;
@@ -620,7 +622,8 @@ int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 }
 
 int thunk_area_add_called(struct thunk_area *area, uint32_t number,
-			  uint64_t function, bool is_wide)
+			  uint64_t function, bool is_wide,
+			  const struct thunk_words *words)
 {
 	const struct code_move move = {
 		.arguments =
@@ -631,7 +634,8 @@ int thunk_area_add_called(struct thunk_area *area, uint32_t number,
 	const struct moved_thunk called = { .shim = &area->shim,
 					    .move = &move,
 					    .number = number,
-					    .called = function };
+					    .called = function,
+					    .words = *words };
 	uint8_t code[THUNK_BYTES];
 	uint32_t frame;
 	int known = claim_number(area, number, function, THUNK_MOVED);

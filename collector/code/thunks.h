@@ -51,16 +51,18 @@ bool thunk_area_takes_calls(const struct thunk_area *area);
 int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 		   enum thunk_kind kind);
 /* The same for a moved function of a module at @bias, which reaches the area at
- * @map. Its thunk is muted. Also -ERANGE: its body would be out of reach, or
+ * @map. Its thunk is muted, and records @words of each call. Also -ERANGE: its body would be out of reach, or
  * its thunk was made for another @map. */
 int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 			 const struct code_moves *moves,
-			 const struct code_move *move, uint64_t bias);
+			 const struct code_move *move, uint64_t bias,
+			 const struct thunk_words *words);
 /* The same for a function that a file calls through a slot. Its thunk works in
  * each mapping of the area. @is_wide: any number of its arguments may lie on the
  * stack. */
 int thunk_area_add_called(struct thunk_area *area, uint32_t number,
-			  uint64_t function, bool is_wide);
+			  uint64_t function, bool is_wide,
+			  const struct thunk_words *words);
 /* Returns the address of the thunk of @number, with the area mapped at @map. */
 uint64_t thunk_area_address(uint64_t map, uint32_t number);
 /* The thunk of a moved function neither counts nor records. Does nothing for

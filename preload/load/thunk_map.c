@@ -46,6 +46,8 @@ uint64_t g_thunk_code_bytes;
 _Static_assert(1 << MOVED_BYTES_SHIFT == THUNK_BYTES &&
 		       MOVED_RECORD == THUNK_MOVED_RECORD &&
 		       MOVED_ENTERED == THUNK_MOVED_ENTERED &&
+		       MOVED_WORDS == THUNK_MOVED_WORDS &&
+		       MOVED_CODE == THUNK_CODE - THUNK_MODES &&
 		       1 << MODE_BYTES_SHIFT == sizeof(struct thunk_mode) &&
 		       MODE_FRAME == offsetof(struct thunk_mode, frame) &&
 		       MODE_FUNCTION == offsetof(struct thunk_mode, function) &&
@@ -240,6 +242,20 @@ uint32_t thunk_map_number(uint64_t address, uint64_t *offset)
 uint64_t thunk_map_bytes(void)
 {
 	return g_thunks.bytes;
+}
+
+const struct thunk_words *thunk_map_words(uint32_t number)
+{
+	static const struct thunk_words none;
+	/* relaxed: not unmapped while functions call thunks */
+	uint64_t map = atom_load_rlx(&g_thunks.map[0]);
+
+	return map && number < g_thunks.functions
+		       ? (const struct thunk_words
+				  *)(map + THUNK_CODE +
+				     number * (uint64_t)THUNK_BYTES +
+				     THUNK_MOVED_WORDS)
+		       : &none;
 }
 
 uint64_t thunk_map_moved(unsigned int index)

@@ -58,4 +58,8 @@ uint64_t thunk_map_moved(unsigned int index);
 /* Returns the mode of a function; path THUNK_COUNT if none. Any context. */
 const struct thunk_mode *thunk_map_mode(uint32_t number);
 
+/* Returns the words wanted of moved function @number; all 0 if none. Any
+ * context. */
+const struct thunk_words *thunk_map_words(uint32_t number);
+
 #endif

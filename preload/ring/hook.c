@@ -26,6 +26,7 @@
 #include "preload/ring/depth.h"
 #include "preload/ring/put.h"
 #include "preload/ring/slot.h"
+#include "preload/ring/words.h"
 #include "shared/atomic.h"
 
 void hook_general_enter(void *function, void *call_site, uintptr_t sp);
@@ -37,6 +38,10 @@ void hook_enter_numbered(void *function, uint32_t number, uintptr_t sp);
 void hook_moved_general_enter(void *unused, uint32_t number, uintptr_t sp);
 void hook_moved_general_exit(void *unused, uint32_t number, uintptr_t sp);
 void hook_moved_general_count(void *unused, uint32_t number, uintptr_t sp);
+void hook_moved_enter_words(void *unused, uint32_t number, uintptr_t sp,
+			    const uint8_t *vectors);
+void hook_moved_leave_words(void *unused, uint32_t number, uintptr_t sp,
+			    const uint8_t *vectors);
 
 /* Returns true if the filter table has @function, and sets *@number to its
  * function number. The first probe, by the assembly, did not decide. The search
@@ -153,6 +158,28 @@ static bool may_record(enum record_kind kind, uint64_t address)
 	return false;
 }
 
+/* Puts a BEGIN or END of @address, or @run, which ends with it. Returns false
+ * if this call is not recorded. */
+static bool put_admitted(enum record_kind kind, uint64_t address, uintptr_t sp,
+			 const struct put_run *run)
+{
+	/* If the put fails, a signal handler forked and this is the child. */
+	while (put_span(record_word(kind, address, sp), run, sp) == PUT_CHILD)
+		if (!may_record(kind, address))
+			return false;
+	return true;
+}
+
+/* Returns true if --depth leaves this call out. */
+static bool is_left_out(enum record_kind kind, uint64_t address, uintptr_t sp)
+{
+	t_thread.aborts = 0;
+	if (!g_shim.depth || depth_admits(record_word(kind, address, sp), sp))
+		return false;
+	count_up(&t_thread.slot->left_out_hooks);
+	return true;
+}
+
 /* Returns false if this call is not recorded. */
 static bool hook_general(enum record_kind kind, void *function, uintptr_t sp)
 {
@@ -160,16 +187,8 @@ static bool hook_general(enum record_kind kind, void *function, uintptr_t sp)
 
 	if (!may_record(kind, address))
 		return false;
-	t_thread.aborts = 0;
-	if (g_shim.depth && !depth_admits(record_word(kind, address, sp), sp)) {
-		count_up(&t_thread.slot->left_out_hooks);
-		return true;
-	}
-	/* If the put fails, a signal handler forked and this is the child. */
-	while (!put_record(kind, address, sp))
-		if (!may_record(kind, address))
-			return false;
-	return true;
+	return is_left_out(kind, address, sp) ||
+	       put_admitted(kind, address, sp, NULL);
 }
 
 void hook_general_enter(void *function, void *call_site, uintptr_t sp)
@@ -272,17 +291,41 @@ static uintptr_t sp_behind(uintptr_t sp)
 	return sp + 8 + (thunk_map_mode(number)->frame & ~THUNK_FRAME_BITS) + 8;
 }
 
+/* hook_general() with the words of @call, unless it is NULL. The run is apart,
+ * because the stack may be small. */
+static __attribute__((noinline)) bool hook_with_words(
+	enum record_kind kind, void *function, uintptr_t sp,
+	const struct words_call *call)
+{
+	uint64_t address = (uintptr_t)function & RECORD_PAYLOAD_MAX;
+	struct words_run run;
+
+	if (!call)
+		return hook_general(kind, function, sp);
+	if (!may_record(kind, address))
+		return false;
+	if (is_left_out(kind, address, sp))
+		return true;
+	return put_admitted(
+		kind, address, sp,
+		words_collect(call, record_word(kind, address, sp), &run)
+			? &run.run
+			: NULL);
+}
+
 /* A function has jumped to function @number: from here on the frame at @sp, which
  * was recorded, is that of the latter. A loop of such jumps needs no stack, so a
  * frame for each would overflow it. */
-static void replace_frame(uint32_t number, uintptr_t sp)
+static void replace_frame(uint32_t number, uintptr_t sp,
+			  const struct words_call *call)
 {
 	uint64_t *word = number_word(sp);
 
 	if ((uint32_t)*word)
 		hook_general(RECORD_END, function_of_number(*word), sp);
 	/* Number 0 is no function: its end is not recorded. */
-	*word = hook_general(RECORD_BEGIN, function_of_number(number), sp)
+	*word = hook_with_words(RECORD_BEGIN, function_of_number(number), sp,
+				call)
 			? number
 			: 0;
 }
@@ -305,22 +348,55 @@ static bool can_copy_arguments(uint32_t number, uintptr_t sp)
 		   8) == -EINVAL;
 }
 
-void hook_moved_general_enter(void *unused, uint32_t number, uintptr_t sp)
+/* @call: the words to record, or NULL. */
+static void enter_moved(uint32_t number, uintptr_t sp,
+			const struct words_call *call)
 {
 	uintptr_t behind = sp_behind(sp);
 	bool recorded = false;
 
-	(void)unused;
 	if (behind)
-		replace_frame(number, behind);
+		replace_frame(number, behind, call);
 	else if (can_copy_arguments(number, sp))
-		recorded = hook_general(RECORD_BEGIN,
-					function_of_number(number), sp);
+		recorded = hook_with_words(
+			RECORD_BEGIN, function_of_number(number), sp, call);
 	else
 		/* relaxed: a count */
 		atom_add_rlx(&g_shim.page->edge_spans, 1);
 	if (!recorded)
 		*number_word(sp) |= (uint64_t)1 << MOVED_UNRECORDED;
+}
+
+void hook_moved_general_enter(void *unused, uint32_t number, uintptr_t sp)
+{
+	(void)unused;
+	enter_moved(number, sp, NULL);
+}
+
+void hook_moved_enter_words(void *unused, uint32_t number, uintptr_t sp,
+			    const uint8_t *vectors)
+{
+	const struct words_call call = { .words = thunk_map_words(number),
+					 .sp = sp,
+					 .vectors = vectors };
+
+	(void)unused;
+	enter_moved(number, sp, &call);
+}
+
+void hook_moved_leave_words(void *unused, uint32_t number, uintptr_t sp,
+			    const uint8_t *vectors)
+{
+	const struct words_call call = { .words = thunk_map_words(number),
+					 .sp = sp,
+					 .vectors = vectors,
+					 .is_exit = true };
+
+	(void)unused;
+	/* 0: the begin was not recorded. */
+	if (number)
+		hook_with_words(RECORD_END, function_of_number(number), sp,
+				&call);
 }
 
 void hook_moved_general_exit(void *unused, uint32_t number, uintptr_t sp)

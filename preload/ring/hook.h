@@ -27,6 +27,12 @@ void hook_entry_enter_general(void);
 void hook_moved_enter(void);
 void hook_moved_exit(void);
 void hook_moved_count(void);
+void hook_moved_enter_2(void);
+void hook_moved_enter_6(void);
+void hook_moved_enter_14(void);
+void hook_moved_enter_any(void);
+void hook_moved_exit_words(void);
+void hook_moved_exit_any(void);
 #pragma GCC visibility pop
 #endif
 

@@ -97,7 +97,7 @@
 	.endm
 
 	/* Records a span that the filter admits. */
-	.macro record_filtered tag, kind, limit, above
+	.macro record_filtered tag, kind, limit, above, put=put_record
 	movq	t_thread@gottpoff(%rip), %rcx
 	arm_sequence .Lfiltered_\tag
 .Lfiltered_start_\tag:
@@ -105,13 +105,13 @@
 	xorq	%fs:T_EPOCH(%rcx), %rax
 	cmpq	$GATE_FILTER, %rax
 	jne	.Lgeneral_\tag
-	put_record \kind, \limit, .Lgeneral_\tag, \above
+	\put \kind, \limit, .Lgeneral_\tag, \above
 .Lfiltered_commit_\tag:
 	.endm
 
 	/* Records a span if nothing is unusual; else eax is the gate, at
 	 * .Lnot_plain. Begins with the restart of both sequences. */
-	.macro record_plain tag, kind, limit, above
+	.macro record_plain tag, kind, limit, above, put=put_record
 .Lrestart_\tag:
 	movq	t_thread@gottpoff(%rip), %rcx
 	arm_sequence .Lplain_\tag
@@ -119,7 +119,7 @@
 	movq	g_gate(%rip), %rax
 	cmpq	%fs:T_EPOCH(%rcx), %rax
 	jne	.Lnot_plain_\tag
-	put_record \kind, \limit, .Lgeneral_\tag, \above
+	\put \kind, \limit, .Lgeneral_\tag, \above
 .Lplain_commit_\tag:
 	.endm
 
@@ -283,8 +283,9 @@ hook_enter_general:
 	.endm
 
 	/* Saves all other registers and calls @slow(rdi, r11, address of the
-	 * function's return address), which is @above the stack pointer. */
-	.macro	entry_general slow, leave, above
+	 * function's return address), which is @above the stack pointer. With
+	 * @vectors, the area of xsave is a fourth argument. */
+	.macro	entry_general slow, leave, above, vectors
 	.cfi_remember_state
 	pushq	%rsi
 	.cfi_adjust_cfa_offset 8
@@ -327,6 +328,9 @@ hook_enter_general:
 1:	fxsave64 (%rsp)
 2:	movl	%r11d, %esi
 	leaq	(\above + 16)(%rbp), %rdx
+	.ifnb	\vectors
+	movq	%rsp, %rcx
+	.endif
 	call	\slow
 	movl	g_vector_state+VECTOR_MASK(%rip), %eax
 	testl	%eax, %eax
@@ -401,6 +405,12 @@ hook_enter_general:
 	.cfi_rel_offset %\reg, 0
 	.endr
 	.endm
+#define MOVED_RDI 24 /* above the stack pointer */
+#define MOVED_RDX 32
+#define MOVED_RCX 40
+#define MOVED_RAX 48
+#define MOVED_R8 16
+#define MOVED_R9 8
 #define MOVED_SAVED 64
 #define MOVED_NUMBER (MOVED_SAVED + 8)
 #define MOVED_RETURN (MOVED_SAVED + 16)
@@ -427,9 +437,115 @@ hook_enter_general:
 	moved_leave %r11
 	.endm
 
-	/* Records a span of the function whose number is in edi. */
-	.macro	moved_hook tag, kind, limit, slow
+	/* Makes room for an EXT_WORDS, whose word is in r11, and a BEGIN or END;
+	 * all have @cells. r10 is the first one. */
+	.macro	begin_words limit, full, cells
+	movq	%fs:T_SLOT(%rcx), %r8
+	movq	(%r8), %r9
+	leaq	\cells(%r9), %rax
+	cmpq	%fs:\limit(%rcx), %rax
+	ja	\full
+	movq	%fs:T_MASK(%rcx), %r10
+	movq	%r10, %rdx
+	andq	%r9, %r10
+	subq	%r10, %rdx
+	cmpq	$(\cells - 1), %rdx	/* an EXT_PAD is needed */
+	jb	\full
+	shlq	$4, %r10
+	addq	%fs:T_CELLS(%rcx), %r10
+	movq	%r11, (%r10)
+	.endm
+
+	/* The last instruction commits. */
+	.macro	end_words kind, above, cells
+	movq	%rdi, %rdx
+	shlq	$16, %rdx
+	leal	\above(%rsp), %eax
+	andl	$0xfff0, %eax
+	leaq	\kind(%rdx, %rax), %rdx
+	movq	%rdx, (16 * \cells - 16)(%r10)
+	rdtsc
+	shlq	$32, %rdx
+	orq	%rdx, %rax
+	movq	%rax, 8(%r10)
+	movq	%rax, (16 * \cells - 8)(%r10)
+	addq	$\cells, %r9
+	/* order: rel, HEAD: as in put_record */
+	movq	%r9, (%r8)
+	.endm
+
+	.macro	store_words_2
+	movq	MOVED_RDI(%rsp), %rax
+	movq	%rax, 16(%r10)
+	movq	%rsi, 24(%r10)
+	.endm
+
+	.macro	store_words_6
+	store_words_2
+	movq	MOVED_RDX(%rsp), %rax
+	movq	MOVED_RCX(%rsp), %rdx
+	movq	%rax, 32(%r10)
+	movq	%rdx, 40(%r10)
+	movq	MOVED_R8(%rsp), %rax
+	movq	MOVED_R9(%rsp), %rdx
+	movq	%rax, 48(%r10)
+	movq	%rdx, 56(%r10)
+	.endm
+
+	.macro	put_words_2 kind, limit, full, above
+	begin_words \limit, \full, 3
+	store_words_2
+	end_words \kind, \above, 3
+	.endm
+
+	.macro	put_words_6 kind, limit, full, above
+	begin_words \limit, \full, 5
+	store_words_6
+	end_words \kind, \above, 5
+	.endm
+
+	.macro	put_words_14 kind, limit, full, above
+	begin_words \limit, \full, 9
+	store_words_6
+	movq	%xmm0, 64(%r10)
+	movq	%xmm1, 72(%r10)
+	movq	%xmm2, 80(%r10)
+	movq	%xmm3, 88(%r10)
+	movq	%xmm4, 96(%r10)
+	movq	%xmm5, 104(%r10)
+	movq	%xmm6, 112(%r10)
+	movq	%xmm7, 120(%r10)
+	end_words \kind, \above, 9
+	.endm
+
+	.macro	put_words_exit kind, limit, full, above
+	begin_words \limit, \full, 3
+	movq	MOVED_RAX(%rsp), %rax
+	movq	%rax, 16(%r10)
+	movq	%xmm0, 24(%r10)
+	end_words \kind, \above, 3
+	.endm
+
+	/* Sets r11 to the word of the EXT_WORDS of the function whose number
+	 * is in edi. rax are the modes. */
+	.macro	find_words kind
+	.if	\kind == KIND_BEGIN
+	movq	MOVED_SAVED(%rsp), %r11
+	movq	(MOVED_WORDS - MOVED_ENTERED)(%r11), %r11
+	.else
+	movq	%rdi, %r11
+	shlq	$MOVED_BYTES_SHIFT, %r11
+	movq	(MOVED_CODE + MOVED_WORDS + 8)(%rax, %r11), %r11
+	.endif
+	.endm
+
+	/* Records a span of the function whose number is in edi, with its words
+	 * if @put stores them. */
+	.macro	moved_hook tag, kind, limit, slow, put=put_record, vectors
 	movq	g_thunk_modes(%rip), %rax
+	.ifnb	\vectors
+	find_words \kind
+	.endif
 	shlq	$MODE_BYTES_SHIFT, %rdi
 	.if	\kind == KIND_BEGIN
 	testl	$MODE_UNKNOWN, MODE_FRAME(%rax, %rdi)
@@ -440,8 +556,12 @@ hook_enter_general:
 	.if	\kind == KIND_END
 	testq	%rdi, %rdi
 	jz	.Lleave_\tag
+	.ifnb	\vectors
+	testq	%r11, %r11
+	jz	.Lgeneral_\tag
 	.endif
-	record_plain \tag, \kind, \limit, MOVED_RETURN
+	.endif
+	record_plain \tag, \kind, \limit, MOVED_RETURN, \put
 .Lleave_\tag:
 	moved_leave_pushed
 
@@ -454,7 +574,7 @@ hook_enter_general:
 	probe_filter
 	testq	%rax, %rax
 	jne	.Lgeneral_\tag
-	record_filtered \tag, \kind, \limit, MOVED_RETURN
+	record_filtered \tag, \kind, \limit, MOVED_RETURN, \put
 	moved_leave_pushed
 
 .Loff_\tag:
@@ -481,7 +601,7 @@ hook_enter_general:
 
 .Lgeneral_\tag:
 	movl	MOVED_NUMBER(%rsp), %r11d
-	entry_general \slow, moved_leave_pushed, MOVED_RETURN
+	entry_general \slow, moved_leave_pushed, MOVED_RETURN, \vectors
 	describe_sequences \tag
 	abort_handler \tag
 	.cfi_endproc
@@ -489,7 +609,7 @@ hook_enter_general:
 
 	/* If the return address lies in another thunk of this mapping, behind
 	 * its call of the body, that function has jumped to this one. */
-	moved_begin hook_moved_enter
+	.macro	check_jump general
 	movl	MOVED_NUMBER(%rsp), %edi
 	movq	%rdi, %rax
 	shlq	$MOVED_BYTES_SHIFT, %rax
@@ -500,8 +620,13 @@ hook_enter_general:
 	jae	1f
 	andl	$((1 << MOVED_BYTES_SHIFT) - 1), %eax
 	cmpl	$MOVED_RECORD, %eax
-	jae	.Lgeneral_moved_enter
-1:	moved_hook moved_enter, KIND_BEGIN, T_LIMIT_BEGIN, \
+	jae	\general
+1:
+	.endm
+
+	moved_begin hook_moved_enter
+	check_jump .Lgeneral_moved_enter
+	moved_hook moved_enter, KIND_BEGIN, T_LIMIT_BEGIN, \
 		hook_moved_general_enter
 	.size	hook_moved_enter, . - hook_moved_enter
 
@@ -510,7 +635,36 @@ hook_enter_general:
 	moved_hook moved_exit, KIND_END, T_LIMIT_END, hook_moved_general_exit
 	.size	hook_moved_exit, . - hook_moved_exit
 
-	/* r11 is the number; the caller has saved it. The word that says whether
+	.macro	words_enter words
+	moved_begin hook_moved_enter_\words
+	check_jump .Lgeneral_moved_enter_\words
+	moved_hook moved_enter_\words, KIND_BEGIN, T_LIMIT_BEGIN, \
+		hook_moved_enter_words, put_words_\words, vectors
+	.size	hook_moved_enter_\words, . - hook_moved_enter_\words
+	.endm
+
+	words_enter 2
+	words_enter 6
+	words_enter 14
+
+	moved_begin hook_moved_exit_words
+	movl	MOVED_NUMBER(%rsp), %edi
+	moved_hook moved_exit_words, KIND_END, T_LIMIT_END, \
+		hook_moved_leave_words, put_words_exit, vectors
+	.size	hook_moved_exit_words, . - hook_moved_exit_words
+
+	.macro	words_any name, slow
+	moved_begin \name
+	movl	MOVED_NUMBER(%rsp), %r11d
+	entry_general \slow, moved_leave_pushed, MOVED_RETURN, vectors
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	words_any hook_moved_enter_any, hook_moved_enter_words
+	words_any hook_moved_exit_any, hook_moved_leave_words
+
+/* r11 is the number; the caller has saved it. The word that says whether
 	 * to record lies 24 bytes below the return address of the function. */
 	moved_begin hook_moved_count
 	movl	g_gate(%rip), %eax

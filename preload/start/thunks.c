@@ -128,6 +128,12 @@ void thunks_describe(struct page_shm *page)
 		.moved_count = (uintptr_t)hook_moved_count,
 		.moved_enter = (uintptr_t)hook_moved_enter,
 		.moved_exit = (uintptr_t)hook_moved_exit,
+		.moved_enter_2 = (uintptr_t)hook_moved_enter_2,
+		.moved_enter_6 = (uintptr_t)hook_moved_enter_6,
+		.moved_enter_14 = (uintptr_t)hook_moved_enter_14,
+		.moved_enter_any = (uintptr_t)hook_moved_enter_any,
+		.moved_exit_words = (uintptr_t)hook_moved_exit_words,
+		.moved_exit_any = (uintptr_t)hook_moved_exit_any,
 	};
 	if (!has_chain()) {
 		thunks->page.enter = (uintptr_t)hook_enter;
