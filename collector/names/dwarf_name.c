@@ -64,6 +64,16 @@ static bool follow_reference(Dwarf_Die *die, unsigned int name)
 	return true;
 }
 
+bool dwarf_next_sibling(Dwarf_Die *die)
+{
+	Dwarf_Die next;
+
+	if (dwarf_siblingof(die, &next) || next.addr <= die->addr)
+		return false;
+	*die = next;
+	return true;
+}
+
 void dwarf_declaration(const Dwarf_Die *die, Dwarf_Die *out)
 {
 	*out = *die;

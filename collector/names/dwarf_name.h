@@ -8,6 +8,7 @@
 #define PERFREC_COLLECTOR_NAMES_DWARF_NAME_H
 
 #include <elfutils/libdw.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Functions, namespaces and classes of a unit. Initialize to zero. */
@@ -23,6 +24,9 @@ size_t dwarf_scopes_add(struct dwarf_scopes *scopes, const Dwarf_Die *die,
 			size_t parent);
 void dwarf_scopes_release(struct dwarf_scopes *scopes);
 
+/* Moves @die to its next sibling. Returns false at the end, and if that one
+ * precedes @die, as in a hostile file. */
+bool dwarf_next_sibling(Dwarf_Die *die);
 /* Follows the references of @die to its declaration. */
 void dwarf_declaration(const Dwarf_Die *die, Dwarf_Die *out);
 /* Like a demangled name; lambdas are named by line and column. NULL: not in

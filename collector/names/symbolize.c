@@ -28,6 +28,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/limit_hint.h"
 #include "collector/base/pulse.h"
+#include "collector/names/call_layout.h"
 #include "collector/names/fd_message.h"
 #include "collector/names/helper.h"
 #include "collector/names/symbol_name.h"
@@ -178,6 +179,83 @@ static bool next_address(struct input *input, uint64_t vaddr,
 	return true;
 }
 
+/* Reads a line of @bytes and its end into a name, cut to its room. */
+static bool next_call_name(struct input *input, size_t bytes,
+			   char out[CALL_NAME_BYTES])
+{
+	char text[SYMBOLIZE_TEXT_MAX + 1];
+
+	if (!next_text(input, bytes, text))
+		return false;
+	text[CALL_NAME_BYTES - 1] = '\0';
+	symbol_name_clean(text);
+	strcpy(out, text);
+	return true;
+}
+
+static bool next_enumerators(struct input *input, uint32_t count,
+			     struct call_value *out)
+{
+	if (count > CALL_ENUMERATORS_MAX)
+		return false;
+	out->names = count ? calloc(count, sizeof(*out->names)) : NULL;
+	if (count && !out->names)
+		return false;
+	for (; out->name_count < count; out->name_count++) {
+		struct call_enumerator *name = &out->names[out->name_count];
+		const char *line = next_line(input);
+		size_t bytes;
+
+		if (!line ||
+		    sscanf(line, "n %" SCNd64 " %zu", &name->value, &bytes) !=
+			    2 ||
+		    !next_call_name(input, bytes, name->name))
+			return false;
+	}
+	return true;
+}
+
+static bool next_call_value(struct input *input, struct call_value *out)
+{
+	const char *line = next_line(input);
+	uint32_t kind, value_bytes, word, names;
+	size_t bytes;
+
+	if (!line ||
+	    sscanf(line,
+		   "v %" SCNu32 " %" SCNu32 " %" SCNu32 " %" SCNu32 " %zu",
+		   &kind, &value_bytes, &word, &names, &bytes) != 5 ||
+	    kind >= CALL_VALUE_KINDS || value_bytes > UINT8_MAX ||
+	    word > UINT8_MAX)
+		return false;
+	out->kind = (uint8_t)kind;
+	out->bytes = (uint8_t)value_bytes;
+	out->word = (uint8_t)word;
+	return next_call_name(input, bytes, out->name) &&
+	       next_enumerators(input, names, out);
+}
+
+static bool next_call(struct input *input, uint64_t vaddr,
+		      struct call_layout *out)
+{
+	const char *line = next_line(input);
+	uint32_t values;
+	uint64_t got;
+
+	if (!line ||
+	    sscanf(line, "c %" SCNx64 " %" SCNu32, &got, &values) != 2 ||
+	    got != vaddr || values > CALL_VALUES_MAX + 1)
+		return false;
+	if (!values)
+		return true;
+	if (!next_call_value(input, &out->result))
+		return false;
+	while (--values)
+		if (!next_call_value(input, call_layout_add(out)))
+			return false;
+	return true;
+}
+
 /* --- requests ------------------------------------------------------------ */
 
 static int write_addresses(const struct symbolize_request *request)
@@ -323,11 +401,38 @@ static bool read_line_frames(struct input *input, void *context)
 	return line && !strcmp(line, SYMBOLIZE_END);
 }
 
-int symbolize_lines(const struct symbolize_request *request,
-		    symbolize_visit *visit, void *context,
-		    char why[SYMBOLIZE_WHY_BYTES])
+struct calls {
+	const struct symbolize_request *request;
+	symbolize_visit_call *visit;
+	void *context;
+};
+
+static bool read_calls(struct input *input, void *context)
 {
-	struct lines lines = { request, visit, context };
+	const struct calls *calls = context;
+	const char *line;
+
+	for (size_t i = 0; i < calls->request->count; i++) {
+		uint64_t vaddr = calls->request->vaddr[i];
+		struct call_layout layout = { 0 };
+		bool whole = next_call(input, vaddr, &layout);
+
+		if (whole)
+			calls->visit(calls->context, vaddr, &layout);
+		call_layout_release(&layout);
+		if (!whole)
+			return false;
+	}
+	line = next_line(input);
+	return line && !strcmp(line, SYMBOLIZE_END);
+}
+
+/* Runs "perfrec-symbolize @what" for the addresses of @request. */
+static int ask_about_addresses(const char *what,
+			       const struct symbolize_request *request,
+			       answer_reader *reader, void *context,
+			       char why[SYMBOLIZE_WHY_BYTES])
+{
 	char quiet[] = ENV_NOT_RECORDED, *env[] = { quiet, NULL };
 	int addresses = write_addresses(request);
 	int own_root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -338,24 +443,43 @@ int symbolize_lines(const struct symbolize_request *request,
 		[SYMBOLIZE_ROOT_FD] =
 			request->root_fd < 0 ? own_root : request->root_fd,
 	};
-	const struct run lines_run = {
-		.arguments = { "lines" },
+	const struct run run = {
+		.arguments = { what },
 		.env = env,
 		.fds = fds,
 		.fd_count = ARRAY_SIZE(fds),
 		.seconds = request->seconds,
-		.reader = read_line_frames,
-		.context = &lines,
+		.reader = reader,
+		.context = context,
 	};
 	int err = addresses < 0 ? addresses : 0;
 
 	if (err)
 		say_why(why, "cannot store addresses: %s", strerror(-err));
 	else
-		err = run_child(&lines_run, why);
+		err = run_child(&run, why);
 	helper_close(&addresses, 1);
 	helper_close(&own_root, 1);
 	return err;
+}
+
+int symbolize_lines(const struct symbolize_request *request,
+		    symbolize_visit *visit, void *context,
+		    char why[SYMBOLIZE_WHY_BYTES])
+{
+	struct lines lines = { request, visit, context };
+
+	return ask_about_addresses("lines", request, read_line_frames, &lines,
+				   why);
+}
+
+int symbolize_calls(const struct symbolize_request *request,
+		    symbolize_visit_call *visit, void *context,
+		    char why[SYMBOLIZE_WHY_BYTES])
+{
+	struct calls calls = { request, visit, context };
+
+	return ask_about_addresses("calls", request, read_calls, &calls, why);
 }
 
 /* Drops variables that load libraries. */

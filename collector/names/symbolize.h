@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct call_layout;
+
 struct symbolize_frame {
 	const char *function; /* mangled, or "" */
 	const char *file; /* or "" */
@@ -36,6 +38,15 @@ struct symbolize_request {
  * -ENOENT: no perfrec-symbolize; or another -errno with @why. */
 int symbolize_lines(const struct symbolize_request *request,
 		    symbolize_visit *visit, void *context,
+		    char why[SYMBOLIZE_WHY_BYTES]);
+/* Called for each address in order. @layout is empty if the function is unknown;
+ * the callee may take it over, and makes it empty then. Names are any bytes. */
+typedef void symbolize_visit_call(void *context, uint64_t vaddr,
+				  struct call_layout *layout);
+/* As symbolize_lines() for the arguments of the functions that start at the
+ * addresses. */
+int symbolize_calls(const struct symbolize_request *request,
+		    symbolize_visit_call *visit, void *context,
 		    char why[SYMBOLIZE_WHY_BYTES]);
 /* Fetches the debug file of @build_id from $DEBUGINFOD_URLS. Returns 0, or
  * -errno with @why. The caller closes *@out. */

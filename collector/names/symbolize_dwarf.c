@@ -26,6 +26,7 @@
 #include "collector/base/search.h"
 #include "collector/names/dwarf_name.h"
 #include "collector/names/line_starts.h"
+#include "collector/names/symbolize_calls.h"
 #include "shared/compiler.h"
 
 #ifndef ELFCOMPRESS_ZSTD /* before glibc 2.37 */
@@ -136,17 +137,6 @@ static void find_units(struct dwarf_lines *lines)
 	spans_sort(&lines->ranges);
 }
 
-/* Returns false at the end, or if the sibling precedes @die. */
-static bool next_sibling(Dwarf_Die *die)
-{
-	Dwarf_Die next;
-
-	if (dwarf_siblingof(die, &next) || next.addr <= die->addr)
-		return false;
-	*die = next;
-	return true;
-}
-
 /* GNU C has nested functions. C++ functions have lambdas and local types with
  * functions. The outer function may be a declaration. */
 static bool may_hold_functions(int tag)
@@ -184,7 +174,7 @@ static void find_unit_functions(struct unit *unit, Dwarf_Die *parent,
 				unit, &die,
 				dwarf_scopes_add(&unit->scopes, &die, scope),
 				depth + 1);
-	} while (next_sibling(&die));
+	} while (dwarf_next_sibling(&die));
 }
 
 static void read_unit(Elf *elf, struct unit *unit)
@@ -232,7 +222,7 @@ static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, int depth,
 		}
 		if (find_inlined(&die, vaddr, depth + 1, out))
 			return true;
-	} while (next_sibling(&die));
+	} while (dwarf_next_sibling(&die));
 	return false;
 }
 
@@ -438,6 +428,29 @@ size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t vaddr,
 	}
 	set_own_line(&out[0], unit, vaddr, folder);
 	return count ? count : out[0].line > 0;
+}
+
+bool dwarf_lines_call(struct dwarf_lines *lines, uint64_t vaddr,
+		      struct call_layout *out)
+{
+	struct span *span = spans_find(&lines->ranges, vaddr), *function;
+	struct unit *unit;
+
+	if (!span)
+		return false;
+	unit = &lines->units[span->unit];
+	if (!unit->was_read)
+		read_unit(lines->elf, unit);
+	function = spans_find(&unit->functions, vaddr);
+	if (!function || function->low != vaddr)
+		return false;
+	/* Equal functions that the linker has merged may have other types. */
+	if ((function > unit->functions.list && function[-1].low == vaddr) ||
+	    (function + 1 < unit->functions.list + unit->functions.count &&
+	     function[1].low == vaddr))
+		return false;
+	dwarf_call_layout(&function->die, out);
+	return true;
 }
 
 /* --- opening ------------------------------------------------------------- */

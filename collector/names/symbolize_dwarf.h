@@ -8,11 +8,13 @@
 #ifndef PERFREC_COLLECTOR_NAMES_SYMBOLIZE_DWARF_H
 #define PERFREC_COLLECTOR_NAMES_SYMBOLIZE_DWARF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "collector/names/symbolize_wire.h"
 
+struct call_layout;
 struct dwarf_lines;
 
 struct dwarf_frame { /* strings are never NULL */
@@ -36,5 +38,10 @@ void dwarf_lines_free(struct dwarf_lines **lines);
  * first in a compile unit reads that unit, which takes time. */
 size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t vaddr,
 			struct dwarf_frame out[SYMBOLIZE_FRAMES_MAX]);
+/* Describes the function that starts at @vaddr in @out, which is empty before;
+ * the caller releases it. Returns false if none is known to start there. Also
+ * reads the unit. */
+bool dwarf_lines_call(struct dwarf_lines *lines, uint64_t vaddr,
+		      struct call_layout *out);
 
 #endif

@@ -27,6 +27,7 @@
 #include <unistd.h>
 
 #include "collector/base/path.h"
+#include "collector/names/call_layout.h"
 #include "collector/names/elf_functions.h"
 #include "collector/names/fd_message.h"
 #include "collector/names/lower_limit.h"
@@ -158,9 +159,53 @@ static void open_asked_file(int fd)
 	close(copy);
 }
 
-static int put_lines(void)
+static void put_call_text(const char *text)
+{
+	fwrite(text, 1, strlen(text), stdout);
+	putchar('\n');
+}
+
+static void put_call_value(const struct call_value *value)
+{
+	printf("v %u %u %u %" PRIu32 " %zu\n", value->kind, value->bytes,
+	       value->word, value->name_count, strlen(value->name));
+	put_call_text(value->name);
+	for (uint32_t i = 0; i < value->name_count; i++) {
+		const struct call_enumerator *name = &value->names[i];
+
+		printf("n %" PRId64 " %zu\n", name->value, strlen(name->name));
+		put_call_text(name->name);
+	}
+}
+
+static void put_call(struct dwarf_lines *lines, uint64_t vaddr)
+{
+	struct call_layout layout = { 0 };
+	bool known = dwarf_lines_call(lines, vaddr, &layout);
+
+	printf("c %" PRIx64 " %" PRIu32 "\n", vaddr,
+	       known ? layout.count + 1 : 0);
+	if (known)
+		put_call_value(&layout.result);
+	for (uint32_t i = 0; known && i < layout.count; i++)
+		put_call_value(&layout.value[i]);
+	call_layout_release(&layout);
+}
+
+static void put_address(struct dwarf_lines *lines, uint64_t vaddr)
 {
 	static struct dwarf_frame frames[SYMBOLIZE_FRAMES_MAX];
+	size_t count = dwarf_lines_find(lines, vaddr, frames);
+
+	printf("a %" PRIx64 " %zu\n", vaddr, count);
+	for (size_t i = 0; i < count; i++)
+		put_symbolized_frame(&frames[i]);
+}
+
+/* Calls @put for each address of the request. */
+static int answer_request(void (*put)(struct dwarf_lines *lines,
+				      uint64_t vaddr))
+{
 	struct dwarf_lines *lines = NULL;
 	const char *why = "";
 	uint64_t vaddr;
@@ -173,13 +218,8 @@ static int put_lines(void)
 	forbid_network_and_programs();
 	if (dwarf_lines_new(SYMBOLIZE_ELF_FD, SYMBOLIZE_ALT_FD, &lines, &why))
 		return fail_because(why);
-	while (scanf("%" SCNx64, &vaddr) == 1) {
-		size_t count = dwarf_lines_find(lines, vaddr, frames);
-
-		printf("a %" PRIx64 " %zu\n", vaddr, count);
-		for (size_t i = 0; i < count; i++)
-			put_symbolized_frame(&frames[i]);
-	}
+	while (scanf("%" SCNx64, &vaddr) == 1)
+		put(lines, vaddr);
 	puts(SYMBOLIZE_END);
 	if (fflush(stdout) || ferror(stdout))
 		return fail_because(strerror(errno));
@@ -221,10 +261,13 @@ static int fetch_asked_debug_file(const char *build_id)
 int main(int argc, char **argv)
 {
 	if (argc == 2 && !strcmp(argv[1], "lines"))
-		return put_lines();
+		return answer_request(put_address);
+	if (argc == 2 && !strcmp(argv[1], "calls"))
+		return answer_request(put_call);
 	if (argc == 3 && !strcmp(argv[1], "fetch"))
 		return fetch_asked_debug_file(argv[2]);
-	fprintf(stderr, "usage: perfrec-symbolize lines | fetch BUILD_ID\n"
-			"perfrec-collect starts it; it is of no use alone\n");
+	fprintf(stderr,
+		"usage: perfrec-symbolize lines | calls | fetch BUILD_ID\n"
+		"perfrec-collect starts it; it is of no use alone\n");
 	return 2;
 }

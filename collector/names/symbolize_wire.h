@@ -20,6 +20,22 @@
  * newlines; only the lengths delimit them. The last line is "end"
  * (SYMBOLIZE_END); without it, the answer is incomplete.
  *
+ * "perfrec-symbolize calls" finds the arguments of the functions that start at
+ * the addresses, in the same way. For each it writes
+ *
+ *	c ADDRESS VALUES
+ *
+ * and for each value, first the result (call_layout.h; VALUES is 0 if the
+ * function is unknown),
+ *
+ *	v KIND BYTES WORD ENUMERATORS NAME_BYTES
+ *	NAME
+ *
+ * and for each enumerator
+ *
+ *	n VALUE NAME_BYTES
+ *	NAME
+ *
  * "perfrec-symbolize fetch BUILD_ID" gets a debug file from debuginfod. It
  * sends one byte with the descriptor over stdout, a socket; nothing if there is
  * no such file.

@@ -74,6 +74,8 @@
 #define WISHES_MAX (64u << 10)
 /* For source lines of a file; a browser's take ten. */
 #define SYMBOLIZE_SECONDS 90
+/* A program waits. */
+#define SYMBOLIZE_CALLS_SECONDS 20
 
 enum step { STEP_NONE, STEP_HEADERS, STEP_TABLES };
 
@@ -1434,46 +1436,97 @@ static int ask_for_lines(struct symbol_file *view,
 	return err;
 }
 
-/* sources_lock held. */
-static int ask_sources(struct symbol_file *view, const uint64_t *vaddr,
-		       size_t count, char why[SYMBOLIZE_WHY_BYTES])
+/* Debug information of a file, and where its paths begin. */
+struct debug_source {
+	struct debug_search search;
+	struct debug_lines lines;
+};
+
+/* sources_lock held. Returns 0, or -errno with @why. The caller ends *@out with
+ * close_debug_source() in any case. */
+static int open_debug_source(struct symbol_file *view, struct debug_source *out,
+			     char why[SYMBOLIZE_WHY_BYTES])
 {
 	struct shared_file *file = view->file;
-	struct debug_search search = {
+
+	out->search = (struct debug_search){
 		.readers = file->all->readers,
 		.uid = file->key.uid,
 		.fd = find_to_read(file),
 		.path = file->path,
 		.root_fd = copy_root_descriptor(file),
 	};
-	struct debug_lines lines = { -1, -1 };
-	int err = search.fd < 0 ? -ESTALE : 0;
-
 	lock_acquire(&file->lock);
-	search.was_told = file->debug_told;
+	out->search.was_told = file->debug_told;
 	lock_release(&file->lock);
+	out->lines = (struct debug_lines){ -1, -1 };
+	if (out->search.fd >= 0)
+		return debug_file_lines(&out->search, &out->lines, why);
 	snprintf(why, SYMBOLIZE_WHY_BYTES, "it was deleted or replaced since");
-	if (!err)
-		err = debug_file_lines(&search, &lines, why);
+	return -ESTALE;
+}
+
+/* sources_lock held. */
+static void close_debug_source(struct symbol_file *view,
+			       struct debug_source *source)
+{
+	close_descriptor(&source->lines.fd);
+	close_descriptor(&source->lines.alt_fd);
+	close_descriptor(&source->search.fd);
+	close_descriptor(&source->search.root_fd);
+	lock_acquire(&view->file->lock);
+	view->file->debug_told = source->search.was_told;
+	lock_release(&view->file->lock);
+}
+
+static struct symbolize_request symbolize_request_of(
+	const struct debug_source *source, const uint64_t *vaddr, size_t count,
+	unsigned int seconds)
+{
+	return (struct symbolize_request){
+		.elf_fd = source->lines.fd,
+		.alt_fd = source->lines.alt_fd,
+		.root_fd = source->search.root_fd,
+		.vaddr = vaddr,
+		.count = count,
+		.seconds = seconds,
+	};
+}
+
+/* sources_lock held. */
+static int ask_sources(struct symbol_file *view, const uint64_t *vaddr,
+		       size_t count, char why[SYMBOLIZE_WHY_BYTES])
+{
+	struct debug_source source;
+	int err = open_debug_source(view, &source, why);
+
 	if (!err) {
-		const struct symbolize_request request = {
-			.elf_fd = lines.fd,
-			.alt_fd = lines.alt_fd,
-			.root_fd = search.root_fd,
-			.vaddr = vaddr,
-			.count = count,
-			.seconds = SYMBOLIZE_SECONDS,
-		};
+		const struct symbolize_request request = symbolize_request_of(
+			&source, vaddr, count, SYMBOLIZE_SECONDS);
 
 		err = ask_for_lines(view, &request, why);
 	}
-	close_descriptor(&lines.fd);
-	close_descriptor(&lines.alt_fd);
-	close_descriptor(&search.fd);
-	close_descriptor(&search.root_fd);
-	lock_acquire(&file->lock);
-	file->debug_told = search.was_told;
-	lock_release(&file->lock);
+	close_debug_source(view, &source);
+	return err;
+}
+
+int symbol_file_calls(struct symbol_file *view, const uint64_t *vaddr,
+		      size_t count, symbolize_visit_call *visit, void *context,
+		      char why[SYMBOLIZE_WHY_BYTES])
+{
+	struct debug_source source;
+	int err;
+
+	lock_acquire(&view->file->sources_lock);
+	err = open_debug_source(view, &source, why);
+	if (!err) {
+		const struct symbolize_request request = symbolize_request_of(
+			&source, vaddr, count, SYMBOLIZE_CALLS_SECONDS);
+
+		err = symbolize_calls(&request, visit, context, why);
+	}
+	close_debug_source(view, &source);
+	lock_release(&view->file->sources_lock);
 	return err;
 }
 

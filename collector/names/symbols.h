@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "collector/names/source.h"
+#include "collector/names/symbolize.h"
 
 struct elf_functions;
 struct readers;
@@ -134,6 +135,14 @@ bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
  * another call would have the same. */
 bool symbol_file_sources(struct symbol_file *file, const uint64_t *vaddr,
 			 size_t count, struct source *out);
+
+/* Finds the arguments of the functions that start at the @count addresses
+ * @vaddr, which are sorted and unique, by the same debug information, and calls
+ * @visit for each, as symbolize_calls(). Starts a process and waits for it, some
+ * seconds at most. Returns 0, or -errno with a line in @why. */
+int symbol_file_calls(struct symbol_file *file, const uint64_t *vaddr,
+		      size_t count, symbolize_visit_call *visit, void *context,
+		      char why[SYMBOLIZE_WHY_BYTES]);
 
 /* Copies up to @bytes (65,536) at @offset. *@got is less only at the end of the
  * file. Returns 0 or -errno; -ETIMEDOUT after some seconds. */

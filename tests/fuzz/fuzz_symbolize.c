@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "collector/names/call_layout.h"
 #include "collector/names/elf_read.h"
 #include "collector/names/symbolize.h"
 #include "collector/names/symbolize_wire.h"
@@ -22,6 +23,21 @@ static void check_frame(void *context, uint64_t vaddr,
 	(void)vaddr;
 	if (strlen(frame->function) > SYMBOLIZE_TEXT_MAX ||
 	    strlen(frame->file) > SYMBOLIZE_TEXT_MAX)
+		abort();
+}
+
+static void check_call(void *context, uint64_t vaddr,
+		       struct call_layout *layout)
+{
+	struct thunk_words words;
+
+	(void)context;
+	(void)vaddr;
+	if (layout->count > CALL_VALUES_MAX)
+		abort();
+	call_layout_settle(layout, true, 1, &words);
+	if (thunk_words_count(words.texts) != layout->words ||
+	    layout->words > THUNK_WORDS_MAX || layout->words % 2)
 		abort();
 }
 
@@ -56,6 +72,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		vaddr[i] = 0x1000 + 4 * i;
 	elf_read_debug(fd, &debug, &ignored);
 	if (symbolize_lines(&request, check_frame, NULL, why))
+		fuzz_must(!strstr(why, "too long"), why);
+	if (symbolize_calls(&request, check_call, NULL, why))
 		fuzz_must(!strstr(why, "too long"), why);
 	close(fd);
 	return 0;
