@@ -45,6 +45,8 @@ struct record_options {
 	struct flight_mix mix;
 	struct push_options push;
 	bool cpu_given; /* --cpu was given */
+	size_t args; /* how many --args were given */
+	bool args_strings, patch;
 	bool json, quiet, follow, full_names;
 	bool html, no_source;
 	const char *on_finish; /* a command, or NULL */
@@ -105,8 +107,15 @@ static int take_record_option(void *to, const struct opts_value *value)
 			return OPTS_FAILED;
 		}
 		break;
-	case OPT_PATCH:
+	case OPT_ARGS:
+		options->args++;
+		break;
+	case OPT_ARGS_STRINGS:
+		options->args_strings = true;
+		break;
 	case OPT_CALLS_TO:
+	case OPT_PATCH:
+		options->patch |= value->id == OPT_PATCH;
 		/* The program waits until its functions are moved, and has
 		 * FUNCTIONS_MAX numbers for them. */
 		if (setenv("PERFREC_DEADLINE_MS", "60000", 0) < 0 ||
@@ -164,6 +173,10 @@ static int parse_record_line(int argc, char **argv,
 		result = flight_mix_check(&options->mix);
 	if (result == OPTS_GO_ON)
 		result = push_options_check(&options->push);
+	if (result == OPTS_GO_ON)
+		result = collect_options_check_args(options->args,
+						    options->args_strings,
+						    options->patch ? "" : NULL);
 	options->command = argv + optind;
 	options->separated = optind > 1 && !strcmp(argv[optind - 1], "--");
 	return result;

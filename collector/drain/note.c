@@ -8,6 +8,7 @@
 #include "collector/base/hex.h"
 #include "collector/drain/seq_names.h"
 #include "collector/drain/traceparent.h"
+#include "collector/names/call_layout.h"
 #include "collector/names/sites.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
@@ -21,23 +22,26 @@ void note_clear(struct note *note)
 {
 	bytes_clear(&note->args);
 	bytes_clear(&note->name);
+	bytes_clear(&note->words);
 	note->arg_count = note->flow_count = 0;
 	note->request = (struct trace_ids){ 0 };
 	note->has_args = note->has_name = note->has_flows =
 		note->has_correlation = note->has_at = note->has_request =
-			false;
+			note->has_words = false;
 }
 
 void note_release(struct note *note)
 {
 	bytes_release(&note->args);
 	bytes_release(&note->name);
+	bytes_release(&note->words);
 }
 
 bool note_is_empty(const struct note *note)
 {
 	return !note->has_args && !note->has_name && !note->has_flows &&
-	       !note->has_correlation && !note->has_at && !note->has_request;
+	       !note->has_correlation && !note->has_at && !note->has_request &&
+	       !note->has_words;
 }
 
 void note_take(struct note *note, const struct record *cells, size_t count,
@@ -50,6 +54,7 @@ void note_take(struct note *note, const struct record *cells, size_t count,
 		[EXT_CORRELATION - EXT_ARGS] = &note->has_correlation,
 		[EXT_AT - EXT_ARGS] = &note->has_at,
 		[EXT_REQUEST - EXT_ARGS] = &note->has_request,
+		[EXT_WORDS - EXT_ARGS] = &note->has_words,
 	};
 	enum record_ext ext = record_ext(cells[0].word);
 
@@ -81,6 +86,10 @@ void note_take(struct note *note, const struct record *cells, size_t count,
 		counts->cut_flows += told - i;
 	} else if (ext == EXT_CORRELATION) {
 		note->correlation = cells[1].word;
+	} else if (ext == EXT_WORDS) {
+		note->layout = record_ext_value(cells[0].word);
+		bytes_put(&note->words, cells + 1,
+			  (count - 1) * sizeof(*cells));
 	} else if (ext == EXT_REQUEST) {
 		memcpy(&note->request, cells + 1, sizeof(note->request));
 	} else {
@@ -95,9 +104,10 @@ struct note *note_copy(const struct note *note)
 	if (!copy)
 		return NULL;
 	*copy = *note;
-	copy->args = copy->name = (struct bytes){ 0 };
+	copy->args = copy->name = copy->words = (struct bytes){ 0 };
 	bytes_put(&copy->args, note->args.at, note->args.count);
 	bytes_put(&copy->name, note->name.at, note->name.count);
+	bytes_put(&copy->words, note->words.at, note->words.count);
 	return copy;
 }
 
@@ -111,7 +121,7 @@ void note_free(struct note *note)
 size_t note_bytes(const struct note *note)
 {
 	return note ? sizeof(*note) + note->args.room + note->name.room +
-			       3 * MALLOC_BYTES
+			       note->words.room + 4 * MALLOC_BYTES
 		    : 0;
 }
 
@@ -293,6 +303,188 @@ static void put_args(const struct note *note, const struct site *site,
 	if (trace_ids_are_set(&request))
 		note_trace_ids(&request, target->names, target->fields,
 			       target->interned);
+}
+
+/* --- arguments of functions ---------------------------------------------- */
+
+/* Returns the cell with the text of word @word in the texts behind @at; NULL:
+ * there is none. */
+static const struct word_text *find_word_text(const struct bytes *words,
+					      size_t at, uint32_t word,
+					      struct word_text *out)
+{
+	while (words->count - at >= sizeof(*out)) {
+		size_t bytes;
+
+		memcpy(out, words->at + at, sizeof(*out));
+		at += sizeof(*out);
+		bytes = cells_of(out->bytes);
+		if (out->bytes > WORD_TEXT_MAX || bytes > words->count - at)
+			return NULL;
+		if (out->word == word)
+			return (const struct word_text *)(words->at + at -
+							  sizeof(*out));
+		at += bytes;
+	}
+	return NULL;
+}
+
+static void put_word_arg(const struct target *target, const char *name,
+			 enum note_type type, uint64_t bits)
+{
+	const struct arg arg = { .head = { .type = (uint8_t)type,
+					   .value = bits } };
+	const struct key key = { .text = name, .bytes = strlen(name) };
+
+	put_arg(target, &arg, &key);
+}
+
+static void put_word_string(const struct target *target, const char *name,
+			    const char *text, size_t bytes, bool cut,
+			    uint64_t length)
+{
+	const struct arg arg = {
+		.head = { .type = NOTE_STRING,
+			  /* The length of a char * is not known. */
+			  .cut = cut && length,
+			  .text_bytes = (uint32_t)bytes,
+			  .value = length },
+		.text = text,
+	};
+	const struct key key = { .text = name, .bytes = strlen(name) };
+	char more[CALL_NAME_BYTES + 16];
+
+	put_arg(target, &arg, &key);
+	if (!cut || length)
+		return;
+	snprintf(more, sizeof(more), "%s cut", name);
+	put_word_arg(target, more, NOTE_BOOL, 1);
+}
+
+/* Returns false if the text is missing. */
+static bool put_word_text(const struct note *note, size_t texts, uint32_t word,
+			  const struct target *target, const char *name)
+{
+	static const char *const instead[] = {
+		[WORD_TEXT_BAD] = "<bad address>",
+		[WORD_TEXT_UNREAD] = "<not read>",
+	};
+	struct word_text head;
+	const struct word_text *at =
+		find_word_text(&note->words, texts, word, &head);
+
+	if (!at || head.state > WORD_TEXT_UNREAD)
+		return false;
+	if (head.state == WORD_TEXT_NULL)
+		put_word_arg(target, name, NOTE_POINTER, 0);
+	else if (head.state >= WORD_TEXT_BAD)
+		put_word_string(target, name, instead[head.state],
+				strlen(instead[head.state]), false, 0);
+	else
+		put_word_string(target, name, (const char *)(at + 1),
+				head.bytes, head.state == WORD_TEXT_CUT,
+				head.length);
+	return true;
+}
+
+static uint64_t float_bits(const struct call_value *value, uint64_t word)
+{
+	const uint32_t low = (uint32_t)word;
+	double wide;
+	float narrow;
+
+	if (value->bytes != sizeof(narrow))
+		return word;
+	memcpy(&narrow, &low, sizeof(narrow));
+	wide = (double)narrow;
+	memcpy(&word, &wide, sizeof(word));
+	return word;
+}
+
+static void put_word_number(const struct target *target, const char *name,
+			    const struct call_value *value, uint64_t word)
+{
+	const char *enumerator;
+
+	switch (value->kind) {
+	case CALL_VALUE_BOOL:
+		put_word_arg(target, name, NOTE_BOOL, word & 0xff);
+		break;
+	case CALL_VALUE_ENUM:
+		enumerator = call_value_enumerator(value, word);
+		if (enumerator) {
+			put_word_string(target, name, enumerator,
+					strlen(enumerator), false, 0);
+			break;
+		}
+		/* fallthrough */
+	case CALL_VALUE_INT:
+		put_word_arg(target, name, NOTE_INT,
+			     call_value_extend(value, word));
+		break;
+	case CALL_VALUE_UINT:
+		put_word_arg(target, name, NOTE_UINT,
+			     call_value_extend(value, word));
+		break;
+	case CALL_VALUE_FLOAT:
+		put_word_arg(target, name, NOTE_DOUBLE,
+			     float_bits(value, word));
+		break;
+	default:
+		put_word_arg(target, name, NOTE_POINTER, word);
+		break;
+	}
+}
+
+/* Puts a value of a call with @count words. Returns false if it is missing. */
+static bool put_call_value(const struct note *note, uint32_t count,
+			   const struct target *target, const char *name,
+			   const struct call_value *value)
+{
+	static const char unread[] = "<not read>";
+	uint64_t word;
+
+	if (value->kind == CALL_VALUE_UNREAD) {
+		put_word_string(target, name, unread, strlen(unread), false, 0);
+		return true;
+	}
+	if (value->word >= count)
+		return false;
+	memcpy(&word, note->words.at + value->word * sizeof(word),
+	       sizeof(word));
+	if (value->kind == CALL_VALUE_CHARS ||
+	    value->kind == CALL_VALUE_STRING || value->kind == CALL_VALUE_VIEW)
+		return put_word_text(note, count * sizeof(word), value->word,
+				     target, name);
+	put_word_number(target, name, value, word);
+	return true;
+}
+
+void note_encode_words(const struct note *note,
+		       const struct call_layout *layout, bool is_end,
+		       struct seq_names *names, struct bytes *fields,
+		       struct bytes *interned, struct note_counts *counts)
+{
+	const struct target target = { names, fields, interned };
+	uint32_t count = is_end ? THUNK_WORDS_EXIT : layout->words;
+	char name[sizeof("args.") + CALL_NAME_BYTES];
+
+	/* Not all words have arrived. */
+	if (note->words.failed ||
+	    count * sizeof(uint64_t) > note->words.count) {
+		counts->cut_args++;
+		return;
+	}
+	if (is_end) {
+		counts->cut_args += !put_call_value(note, count, &target, "ret",
+						    &layout->result);
+		return;
+	}
+	for (uint32_t i = 0; i < layout->count; i++) {
+		snprintf(name, sizeof(name), "args.%s", layout->value[i].name);
+		counts->cut_args += !put_call_value(note, count, &target, name,
+						    &layout->value[i]);
+	}
 }
 
 /* --- fields -------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include "collector/base/bytes.h"
 #include "shared/record_ext.h"
 
+struct call_layout;
 struct encode_event;
 struct seq_names;
 struct site;
@@ -36,6 +37,10 @@ struct note {
 	uint64_t correlation;
 	uint64_t at_ns; /* the time from the program */
 	struct trace_ids request; /* from the thread's record of OTEP 4947 */
+	/* EXT_WORDS: the number of the layout, and the cells. */
+	bool has_words;
+	uint32_t layout;
+	struct bytes words;
 };
 
 struct note_counts {
@@ -71,6 +76,12 @@ size_t note_bytes(const struct note *note);
 void note_encode(const struct note *note, const struct site *site,
 		 struct seq_names *names, struct bytes *fields,
 		 struct bytes *interned, struct note_counts *counts);
+/* Appends the arguments of a call by its @layout, which is of EXT_WORDS, or its
+ * result if @is_end. Values that are missing are counted as cut_args. */
+void note_encode_words(const struct note *note,
+		       const struct call_layout *layout, bool is_end,
+		       struct seq_names *names, struct bytes *fields,
+		       struct bytes *interned, struct note_counts *counts);
 /* Append an argument of perfrec's own, in the same way. */
 void note_number(const char *key, uint64_t value, struct seq_names *names,
 		 struct bytes *fields, struct bytes *interned);

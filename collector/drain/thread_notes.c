@@ -32,6 +32,7 @@
 #include "collector/drain/note.h"
 #include "collector/drain/seq_names.h"
 #include "collector/drain/traceparent.h"
+#include "collector/names/call_layout.h"
 #include "collector/names/sites.h"
 #include "collector/names/symbol_name.h"
 #include "collector/record/arena.h"
@@ -147,6 +148,27 @@ static void take_note_fields(const struct thread_notes *notes,
 	event->interned_bytes = notes->interned.count;
 }
 
+/* Adds the arguments or the result of a call of @function. */
+static void describe_call(struct thread_notes *notes, struct replay *replay,
+			  uint64_t function, struct encode_event *event)
+{
+	const struct call_layout *layout = call_layouts_find(
+		notes->thread->setup->arena_setup->layouts, notes->note.layout);
+	struct seq_names *names = note_names_of(notes, replay);
+
+	if (!layout || layout->function != function) {
+		notes->counts.odd_prefixes++;
+		return;
+	}
+	if (!names)
+		return;
+	bytes_clear(&notes->fields);
+	bytes_clear(&notes->interned);
+	note_encode_words(&notes->note, layout, !event->name_iid, names,
+			  &notes->fields, &notes->interned, &notes->counts);
+	take_note_fields(notes, event);
+}
+
 /* replay_note.describe: adds the prefixes of one begin or end. */
 static void describe_span(struct replay_note *note, struct replay *replay,
 			  uint64_t function, struct encode_event *event)
@@ -159,7 +181,12 @@ static void describe_span(struct replay_note *note, struct replay *replay,
 			: NULL;
 	bool is_end = !event->name_iid;
 
-	if (!site || notes->note.has_at || (is_end && notes->note.has_name))
+	if (notes->note.has_words && !site) {
+		describe_call(notes, replay, function, event);
+		return;
+	}
+	if (!site || notes->note.has_words || notes->note.has_at ||
+	    (is_end && notes->note.has_name))
 		notes->counts.odd_prefixes++;
 	if (!site)
 		return;
@@ -594,7 +621,7 @@ int thread_note(struct thread *thread, struct replay *replay,
 
 	if (!notes)
 		return 0;
-	if (ext >= EXT_ARGS && ext <= EXT_REQUEST) {
+	if (ext >= EXT_ARGS && ext <= EXT_WORDS) {
 		if (!replay_note(replay) || notes->pending != replay)
 			settle_note(notes);
 		/* The program's own word has precedence. */

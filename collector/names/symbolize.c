@@ -235,25 +235,31 @@ static bool next_call_value(struct input *input, struct call_value *out)
 	       next_enumerators(input, names, out);
 }
 
+/* Passes the answer about @vaddr on. */
 static bool next_call(struct input *input, uint64_t vaddr,
-		      struct call_layout *out)
+		      symbolize_visit_call *visit, void *context)
 {
 	const char *line = next_line(input);
+	struct call_layout layout = { 0 };
 	uint32_t values;
 	uint64_t got;
+	bool whole;
 
 	if (!line ||
 	    sscanf(line, "c %" SCNx64 " %" SCNu32, &got, &values) != 2 ||
 	    got != vaddr || values > CALL_VALUES_MAX + 1)
 		return false;
-	if (!values)
+	if (!values) {
+		visit(context, vaddr, NULL);
 		return true;
-	if (!next_call_value(input, &out->result))
-		return false;
-	while (--values)
-		if (!next_call_value(input, call_layout_add(out)))
-			return false;
-	return true;
+	}
+	whole = next_call_value(input, &layout.result);
+	while (whole && --values)
+		whole = next_call_value(input, call_layout_add(&layout));
+	if (whole)
+		visit(context, vaddr, &layout);
+	call_layout_release(&layout);
+	return whole;
 }
 
 /* --- requests ------------------------------------------------------------ */
@@ -412,17 +418,10 @@ static bool read_calls(struct input *input, void *context)
 	const struct calls *calls = context;
 	const char *line;
 
-	for (size_t i = 0; i < calls->request->count; i++) {
-		uint64_t vaddr = calls->request->vaddr[i];
-		struct call_layout layout = { 0 };
-		bool whole = next_call(input, vaddr, &layout);
-
-		if (whole)
-			calls->visit(calls->context, vaddr, &layout);
-		call_layout_release(&layout);
-		if (!whole)
+	for (size_t i = 0; i < calls->request->count; i++)
+		if (!next_call(input, calls->request->vaddr[i], calls->visit,
+			       calls->context))
 			return false;
-	}
 	line = next_line(input);
 	return line && !strcmp(line, SYMBOLIZE_END);
 }

@@ -39,8 +39,8 @@ struct symbolize_request {
 int symbolize_lines(const struct symbolize_request *request,
 		    symbolize_visit *visit, void *context,
 		    char why[SYMBOLIZE_WHY_BYTES]);
-/* Called for each address in order. @layout is empty if the function is unknown;
- * the callee may take it over, and makes it empty then. Names are any bytes. */
+/* Called for each address in order. @layout is NULL if no function is known to
+ * start there. The callee may take it over, and makes it empty then. */
 typedef void symbolize_visit_call(void *context, uint64_t vaddr,
 				  struct call_layout *layout);
 /* As symbolize_lines() for the arguments of the functions that start at the

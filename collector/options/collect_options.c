@@ -169,6 +169,21 @@ static int append_glob(const char *const **list, size_t *count,
 	return OPTS_GO_ON;
 }
 
+static int append_signature(struct collect_options *options, const char *text)
+{
+	char ignored[CALL_SIGNATURE_WHY_BYTES];
+	struct call_signature *longer = realloc(
+		options->args, (options->args_count + 1) * sizeof(*longer));
+
+	/* The parser has accepted it before. */
+	if (!longer ||
+	    call_signature_parse(text, &longer[options->args_count], ignored))
+		abort(); /* a few pages, at start */
+	options->args = longer;
+	options->args_count++;
+	return OPTS_GO_ON;
+}
+
 static int allow_user(struct collect_options *options,
 		      const struct opts_value *value)
 {
@@ -207,6 +222,11 @@ static int take_choice(struct collect_options *options,
 	case OPT_COUNTED:
 		return append_glob(&options->count, &options->count_count,
 				   value->text);
+	case OPT_ARGS:
+		return append_signature(options, value->text);
+	case OPT_ARGS_STRINGS:
+		options->args_strings = true;
+		return OPTS_GO_ON;
 	case OPT_PATCH:
 		options->patch = value->text ? value->text : "";
 		return OPTS_GO_ON;
@@ -441,6 +461,18 @@ bool collect_options_calls(const struct collect_options *options,
 	return false;
 }
 
+int collect_options_check_args(size_t args, bool strings, const char *patch)
+{
+	if (args && !patch)
+		log_err("--args: only with --patch, because functions of other "
+			"builds are recorded without arguments");
+	else if (strings && !args)
+		log_err("--args-strings: only with --args");
+	else
+		return OPTS_GO_ON;
+	return OPTS_WRONG;
+}
+
 int collect_options_parse(int argc, char **argv, struct collect_options *out)
 {
 	struct parsed parsed = { .options = out };
@@ -457,6 +489,9 @@ int collect_options_parse(int argc, char **argv, struct collect_options *out)
 		result = push_options_check(&out->push);
 	if (result == OPTS_GO_ON)
 		result = listen_options_check(&out->listen);
+	if (result == OPTS_GO_ON && out->control_fd < 0)
+		result = collect_options_check_args(
+			out->args_count, out->args_strings, out->patch);
 	/* States of functions cannot reduce the cost of allocations. */
 	if (out->overhead && out->alloc == ALLOC_AUTO)
 		out->alloc = ALLOC_SAMPLED;

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "collector/base/log.h"
+#include "collector/names/call_signature.h"
 #include "collector/names/filter.h"
 #include "collector/options/keep_limits.h"
 #include "collector/options/limits.h"
@@ -81,6 +82,9 @@ struct collect_options {
 	/* --calls-to: [LIBRARY:]FUNCTION globs with commas between them. NULL:
 	 * off */
 	const char *calls_to;
+	struct call_signature *args; /* --args */
+	size_t args_count;
+	bool args_strings; /* --args-strings */
 	uint32_t overhead; /* --overhead: 1/1000 of a percent; 0: off */
 	bool no_cache; /* --no-cache */
 	uint32_t depth; /* 0: all */
@@ -148,6 +152,11 @@ bool collect_options_calls(const struct collect_options *options,
 /* Returns true if the text and the slots of the file @path stay as they are: of
  * the C library, the dynamic linker and perfrec. Any thread. */
 bool collect_options_never_patch(const char *path);
+/* Rejects contradictions: @args and @strings are how often --args and
+ * --args-strings were given, @patch is the value of --patch or NULL. OPTS_GO_ON,
+ * or OPTS_WRONG after one line in the log. */
+int collect_options_check_args(size_t args, bool strings, const char *patch);
+
 /* Returns true if --patch includes the file @path of a module. @is_program: it is
  * the program itself. Pure. */
 bool collect_options_patch(const struct collect_options *options,

@@ -5,6 +5,7 @@
  * returns '?' for four different mistakes, so this file examines the option
  * again to name the mistake.
  */
+#include "collector/names/call_signature.h"
 #include "collector/options/opts.h"
 
 #include <getopt.h>
@@ -194,9 +195,26 @@ int opts_unknown_command(const char *name)
 
 /* --- options and their values -------------------------------------------- */
 
+static int check_signature(const struct opts_value *value)
+{
+	char why[CALL_SIGNATURE_WHY_BYTES] = "out of memory";
+	struct call_signature signature;
+
+	if (!call_signature_parse(value->text, &signature, why)) {
+		call_signature_release(&signature);
+		return OPTS_GO_ON;
+	}
+	log_err("%s '%.200s': %s", value->name, value->text, why);
+	return OPTS_WRONG;
+}
+
 static int read_value(struct opts_value *value)
 {
 	char want[OPTS_TEXT_BYTES];
+
+	if (value->text && value->text[0] &&
+	    opts_rows[value->id].kind == OPTS_SIGNATURE)
+		return check_signature(value);
 
 	if (value->text && value->text[0] &&
 	    opts_rows[value->id].kind == OPTS_TRIGGER) {

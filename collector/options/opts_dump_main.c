@@ -44,6 +44,7 @@ static const char *complete_name(const struct opts_row *row)
 	case OPTS_USER:
 		return "user";
 	case OPTS_GLOB:
+	case OPTS_SIGNATURE:
 		return "function";
 	default:
 		return "any";

@@ -44,6 +44,7 @@ enum opts_kind {
 	OPTS_PERCENT, /* "5%", "2.5" or "off" */
 	OPTS_KEEP, /* one of CHOICES, with number 0; or ns: "30s" */
 	OPTS_USER, /* the command looks it up */
+	OPTS_SIGNATURE, /* opts.c has it read by call_signature.h */
 	OPTS_TRIGGER, /* opts.c has it read by trigger.h */
 };
 

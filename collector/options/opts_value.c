@@ -212,6 +212,7 @@ bool opts_value_read(struct opts_value *value)
 		[OPTS_PERCENT] = read_percent,
 		[OPTS_KEEP] = read_keep,
 		[OPTS_USER] = read_text_value,
+		[OPTS_SIGNATURE] = read_text_value,
 		[OPTS_TRIGGER] = read_text_value,
 	};
 	const struct opts_row *row = &opts_rows[value->id];
@@ -354,6 +355,10 @@ const char *opts_value_want(enum opts_id id, char *text, size_t room)
 		snprintf(text, room,
 			 "give a name or a shell pattern, such as 'parse_*' "
 			 "or '@libfoo.so*'");
+	else if (row->kind == OPTS_SIGNATURE)
+		snprintf(text, room,
+			 "give a name or a shell pattern, perhaps with types, "
+			 "such as 'parse_*' or 'f(int, str)->int'");
 	else if (row->kind == OPTS_CATEGORIES)
 		snprintf(text, room,
 			 "give globs with commas between them, such as "

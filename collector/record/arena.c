@@ -41,6 +41,7 @@
 #include "collector/base/log.h"
 #include "collector/code/patch.h"
 #include "collector/code/thunks.h"
+#include "collector/names/call_layout.h"
 #include "collector/names/map_log.h"
 #include "collector/names/maps.h"
 #include "collector/names/sites.h"
@@ -220,7 +221,8 @@ int arena_map(int fd, const struct wire_hello *hello, struct arena **out,
 		arena->setup.page = address;
 	if (!arena->setup.slots || !arena->setup.page ||
 	    map_log_new(arena->setup.page, &arena->setup.map_log) < 0 ||
-	    function_log_new(&arena->setup.functions) < 0) {
+	    function_log_new(&arena->setup.functions) < 0 ||
+	    call_layouts_new(&arena->setup.layouts) < 0) {
 		arena_put(&arena);
 		return -ENOMEM;
 	}
@@ -325,6 +327,7 @@ static void arena_free(struct arena *arena)
 	orders_destroy(&arena->orders);
 	lock_destroy(&arena->lock);
 	function_log_free(&arena->setup.functions);
+	call_layouts_free(&arena->setup.layouts);
 	free(arena->setup.slots);
 	task_bases_free(&arena->setup.bases);
 	free(arena);

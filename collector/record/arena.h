@@ -16,6 +16,7 @@
 #include "shared/wire.h"
 
 struct arena; /* arena_inner.h */
+struct call_layouts;
 struct cpu_group;
 struct family;
 struct map_log;
@@ -87,6 +88,8 @@ struct arena_setup {
 	struct pause_list *pauses; /* changed by the main thread */
 	/* States of functions; written by the thread that changes them. */
 	struct function_log *functions;
+	/* Layouts of recorded arguments; written by the same thread. */
+	struct call_layouts *layouts;
 	struct orders *orders; /* of its processes */
 
 	/* Set by serve/attach.c while the program waits for the reply: */

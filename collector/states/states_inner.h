@@ -149,6 +149,7 @@ struct function {
 	uint64_t calls_told; /* calls already reported to the controller */
 	uint32_t state_told; /* the reported state as one number; 0: none */
 	uint32_t share, mean_ns; /* see struct states_change */
+	struct thunk_words words; /* recorded arguments (--args) */
 	/* Under the lock, because other threads write these. */
 	double cost_ns;
 	uint64_t ended, ended_ns;
@@ -491,6 +492,10 @@ void states_give_numbers(struct states *states, const uint32_t *functions,
 void states_connect_functions(struct states *states, const uint32_t *functions,
 			      size_t count, bool held);
 void states_restore_text(struct states *states);
+/* Finds the wanted arguments of the functions, before they are connected. Reads
+ * debug information, which takes time. */
+void states_find_words(struct states *states, const uint32_t *functions,
+		       size_t count);
 /* Adds the CPU time of this thread since @begin_ns, on its own clock, to the
  * time for planning and patching. Takes the lock. */
 void states_count_work(struct states *states, uint64_t begin_ns);

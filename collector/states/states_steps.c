@@ -104,6 +104,7 @@ void states_evaluate(struct states *states)
 {
 	bool names =
 		states->pattern_count || states->asked ||
+		states->thread->collector->options->args_count ||
 		filter_is_active(&states->thread->collector->options->filter);
 
 	for (size_t i = 0; i < states->function_count; i++) {
@@ -562,6 +563,7 @@ static bool connect_some(struct states *states, bool held)
 		}
 		for (size_t i = 0; states->controller && i < count; i++)
 			states_recall(states, list[i]);
+		states_find_words(states, list, count);
 		count = tell_connecting(states, list, count, held);
 		states_connect_functions(states, list, count, held);
 		start_connected(states, list, count, held);

@@ -351,6 +351,7 @@ static size_t list_parts(const struct states *states,
 				.number = part->number,
 				.on = on,
 				.is_wide = function->is_wide,
+				.words = function->words,
 			};
 	}
 	return count;

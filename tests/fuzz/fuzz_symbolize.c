@@ -33,6 +33,8 @@ static void check_call(void *context, uint64_t vaddr,
 
 	(void)context;
 	(void)vaddr;
+	if (!layout)
+		return;
 	if (layout->count > CALL_VALUES_MAX)
 		abort();
 	call_layout_settle(layout, true, 1, &words);
