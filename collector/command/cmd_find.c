@@ -113,6 +113,31 @@ static bool take_trace_id(struct find_line *line)
 	return true;
 }
 
+static int parse_find_line(int argc, char **argv, struct find_line *line)
+{
+	int result = opts_parse(CMD_FIND, argc, argv, take_find_option, line);
+	struct expression_error error;
+
+	if (result == OPTS_GO_ON)
+		result = take_operands(line, argc - optind, argv + optind);
+	if (result != OPTS_GO_ON)
+		return result;
+	if (line->wish.trace_id && !take_trace_id(line))
+		return OPTS_WRONG;
+	if (call_expression_parse(line->text, &line->expression, &error)) {
+		expression_complain("perfrec find", line->text, &error);
+		return OPTS_WRONG;
+	}
+	line->wish.function = line->expression.function;
+	line->wish.min_ns = line->expression.min_ns;
+	line->wish.max_ns = line->expression.max_ns;
+	if (line->expression.conditions.count)
+		line->wish.conditions = &line->expression.conditions;
+	if (!line->limited)
+		line->wish.limit = line->json ? 0 : LIMIT_USUAL;
+	return range_command_check(&line->range);
+}
+
 /* Returns 0, or -errno as range_command_read() and call_search_run(). */
 static int run_search(struct find_line *line, struct call_search **out)
 {
@@ -167,6 +192,14 @@ static void say_none(const struct find_line *line,
 			!range_command_given(&line->range) ? "thread"
 			: line->wish.thread		   ? "thread and range"
 							   : "range");
+	else if (line->wish.conditions)
+		log_err("no call matches '%.200s': %s call%s%s %s other "
+			"arguments or %s; perfrec record --args records them",
+			line->text, size_format_count(search->seen, calls),
+			search->seen == 1 ? "" : "s",
+			part ? " in the chosen part" : "",
+			search->seen == 1 ? "has" : "have",
+			search->seen == 1 ? "another time" : "other times");
 	else
 		log_err("no call matches '%.200s': %s call%s%s took %s%s%s",
 			line->text, size_format_count(search->seen, calls),
@@ -206,26 +239,8 @@ int cmd_find(int argc, char **argv)
 {
 	struct find_line line = { .dir = RECORDING_DIR };
 	struct call_search *search = NULL;
-	int err, status, result;
-	struct expression_error error;
+	int err, status, result = parse_find_line(argc, argv, &line);
 
-	result = opts_parse(CMD_FIND, argc, argv, take_find_option, &line);
-	if (result == OPTS_GO_ON)
-		result = take_operands(&line, argc - optind, argv + optind);
-	if (result != OPTS_GO_ON)
-		return result;
-	if (line.wish.trace_id && !take_trace_id(&line))
-		return OPTS_WRONG;
-	if (call_expression_parse(line.text, &line.expression, &error)) {
-		expression_complain("perfrec find", line.text, &error);
-		return OPTS_WRONG;
-	}
-	line.wish.function = line.expression.function;
-	line.wish.min_ns = line.expression.min_ns;
-	line.wish.max_ns = line.expression.max_ns;
-	if (!line.limited)
-		line.wish.limit = line.json ? 0 : LIMIT_USUAL;
-	result = range_command_check(&line.range);
 	if (result != OPTS_GO_ON)
 		return result;
 	err = run_search(&line, &search);

@@ -43,6 +43,7 @@ static int take_slowest(struct cut_calls *calls, const struct opts_value *value)
 	calls->expression.function[length] = '\0';
 	calls->expression.min_ns = 0;
 	calls->expression.max_ns = UINT64_MAX;
+	calls->expression.conditions.count = 0;
 	return OPTS_GO_ON;
 }
 
@@ -147,6 +148,9 @@ int cut_calls_find(const struct cut_calls *calls, const char *dir,
 		.function = calls->expression.function,
 		.min_ns = calls->expression.min_ns,
 		.max_ns = calls->expression.max_ns,
+		.conditions = calls->expression.conditions.count
+				      ? &calls->expression.conditions
+				      : NULL,
 		.range = *within,
 		.thread = calls->thread,
 		.limit = calls->limit,

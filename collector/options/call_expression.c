@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/options/call_expression.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "collector/options/comparison.h"
@@ -52,14 +53,14 @@ static int set_call_bounds(const struct comparison *comparison, uint64_t ns,
 	return 0;
 }
 
-int call_expression_parse(const char *text, struct call_expression *out,
-			  struct expression_error *error)
+/* Reads @text without conditions. */
+static int read_timed_function(const char *text, struct call_expression *out,
+			       struct expression_error *error)
 {
 	struct comparison comparison;
 	uint64_t ns;
 	int err;
 
-	*out = (struct call_expression){ .max_ns = UINT64_MAX };
 	if (!comparison_find(text, 0, &comparison))
 		return read_called_function(text, strlen(text), out, error);
 	err = read_called_function(text, comparison.sign, out, error);
@@ -68,4 +69,20 @@ int call_expression_parse(const char *text, struct call_expression *out,
 	if (!err)
 		err = comparison_check(text, &comparison, error);
 	return err ? err : set_call_bounds(&comparison, ns, out, error);
+}
+
+int call_expression_parse(const char *text, struct call_expression *out,
+			  struct expression_error *error)
+{
+	char *plain = strdup(text);
+	int err;
+
+	*out = (struct call_expression){ .max_ns = UINT64_MAX };
+	if (!plain)
+		return expression_fail(error, 0, "out of memory");
+	err = argument_conditions_take(plain, &out->conditions, error);
+	if (!err)
+		err = read_timed_function(plain, out, error);
+	free(plain);
+	return err;
 }

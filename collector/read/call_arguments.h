@@ -11,6 +11,8 @@
 
 #include "collector/read/trace_read.h"
 
+struct argument_conditions;
+
 struct call_arguments {
 	size_t bytes; /* of at */
 	char at[];
@@ -26,6 +28,16 @@ struct call_arguments *call_arguments_add(
  * free(3). */
 struct call_arguments *call_arguments_of(const struct trace_reader *reader,
 					 const struct trace_event *event);
+/* Appends the result of a call ("ret") from @event, its end and the latest event
+ * of @reader, as call_arguments_add(). */
+struct call_arguments *call_arguments_add_result(
+	struct call_arguments *kept, const struct trace_reader *reader,
+	const struct trace_event *event);
+/* Returns the conditions, as a mask by their places in @conditions, that an
+ * argument of @event, the latest event of @reader, fulfils. NULL: none. */
+uint32_t call_arguments_match(const struct trace_reader *reader,
+			      const struct trace_event *event,
+			      const struct argument_conditions *conditions);
 /* Reads the argument at *@at of @kept, which may be NULL, and advances *@at,
  * which starts at 0. Returns false at the end. */
 bool call_arguments_next(const struct call_arguments *kept, size_t *at,

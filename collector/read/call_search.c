@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * call_search - trace_slice.user of an open call that matches has a pointer to
- * its arguments, with the lowest bit set as a mark. The kept calls form a heap;
+ * its arguments. The lowest bit is set as a mark, and the next ones for the
+ * conditions that its arguments fulfil. The kept calls form a heap;
  * its top is the next call to be evicted.
  */
 #include "collector/read/call_search.h"
@@ -12,6 +13,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/names/name_pattern.h"
+#include "collector/options/argument_conditions.h"
 #include "collector/read/call_chunks.h"
 #include "collector/read/thread_choice.h"
 #include "collector/read/trace_bounds.h"
@@ -20,6 +22,10 @@
 #include "shared/compiler.h"
 
 #define IS_WANTED 1u /* in trace_slice.user */
+#define USER_MARKS UINT64_C(15)
+
+_Static_assert(IS_WANTED << ARGUMENT_CONDITIONS_MAX <= USER_MARKS / 2 + 1,
+	       "malloc() aligns to 16");
 
 enum name_match { MATCH_UNKNOWN, MATCH_YES, MATCH_NO };
 
@@ -189,8 +195,40 @@ static int begin_searched_call(struct call_search *search,
 	    search->argument_bytes < CALL_SEARCH_ARGUMENT_BYTES)
 		arguments = call_arguments_of(search->reader, event);
 	search->argument_bytes += arguments ? arguments->bytes : 0;
-	event->slice->user = (uintptr_t)arguments | IS_WANTED;
+	event->slice->user = (uintptr_t)arguments | IS_WANTED |
+			     call_arguments_match(search->reader, event,
+						  search->wish.conditions)
+				     << 1;
 	return 0;
+}
+
+/* Returns true if the arguments of the call that @event ends, and its result,
+ * fulfil all conditions. */
+static bool are_conditions_met(const struct call_search *search,
+			       const struct trace_event *event)
+{
+	const struct argument_conditions *conditions = search->wish.conditions;
+	uint32_t met = (uint32_t)(event->slice->user & USER_MARKS) >> 1;
+
+	if (!conditions)
+		return true;
+	met |= call_arguments_match(search->reader, event, conditions);
+	return met == (1u << conditions->count) - 1;
+}
+
+static void keep_result(struct call_search *search,
+			const struct trace_event *event,
+			struct found_call *call)
+{
+	size_t before = call->arguments ? call->arguments->bytes : 0;
+
+	if (!event->fields.at ||
+	    search->argument_bytes >= CALL_SEARCH_ARGUMENT_BYTES)
+		return;
+	call->arguments = call_arguments_add_result(call->arguments,
+						    search->reader, event);
+	search->argument_bytes +=
+		(call->arguments ? call->arguments->bytes : 0) - before;
 }
 
 static bool is_wanted_call(struct call_search *search,
@@ -212,7 +250,7 @@ static int end_searched_call(struct call_search *search,
 			     const struct trace_event *event)
 {
 	uint64_t user = event->slice->user;
-	const struct found_call call = {
+	struct found_call call = {
 		.begin_ns = event->slice->begin_ns,
 		.end_ns = event->ns,
 		.took_ns = trace_event_took(event, event->slice->begin_ns),
@@ -221,16 +259,17 @@ static int end_searched_call(struct call_search *search,
 		.name = event->name,
 		.depth = event->depth,
 		.unfinished = event->unfinished,
-		.arguments =
-			(struct call_arguments *)(uintptr_t)(user &
-							     ~(uint64_t)
-								     IS_WANTED),
+		.arguments = (struct call_arguments *)(uintptr_t)(user &
+								  ~USER_MARKS),
 	};
 
 	if (!(user & IS_WANTED))
 		return 0;
-	if (!event->left && is_wanted_call(search, &call))
+	if (!event->left && is_wanted_call(search, &call) &&
+	    are_conditions_met(search, event)) {
+		keep_result(search, event, &call);
 		return keep_call(search, &call);
+	}
 	forget_arguments(search, call.arguments);
 	return 0;
 }
@@ -264,7 +303,7 @@ static int read_events(struct call_search *search)
 			err = take_event(search, &event);
 		else if (event.slice && event.kind == TRACE_END)
 			free((void *)(uintptr_t)(event.slice->user &
-						 ~(uint64_t)IS_WANTED));
+						 ~USER_MARKS));
 	search->err = got;
 	search->totals = trace_reader_totals(search->reader);
 	search->bounds.last_ns = search->totals.last_ns;
@@ -372,9 +411,10 @@ int call_search_run(const char *path, const struct call_wish *wish,
 	struct trace_index *index = NULL;
 	int err = 0;
 
-	/* Only the whole trace says which request a thread works on. */
-	if (!wish->trace_id && !trace_index_read_beside(path, &index) &&
-	    index->has_rest)
+	/* Only the whole trace says which request a thread works on; the index
+	 * does not have arguments. */
+	if (!wish->trace_id && !wish->conditions &&
+	    !trace_index_read_beside(path, &index) && index->has_rest)
 		err = run_by_index(path, index, wish, progress, &search);
 	if (search) {
 		search->index = index;

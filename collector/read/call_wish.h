@@ -11,6 +11,8 @@
 
 #include "collector/read/time_range.h"
 
+struct argument_conditions;
+
 /* Limits of kept calls, and of the bytes of their arguments. */
 #define CALL_SEARCH_MAX (1u << 20)
 #define CALL_SEARCH_ARGUMENT_BYTES (UINT64_C(256) << 20)
@@ -23,6 +25,8 @@ struct call_wish {
 	const char *thread; /* number or name of a thread; NULL: all */
 	const char *trace_id; /* 32 hexadecimal digits: the thread worked on
 			       * this request when the call began; NULL: any */
+	/* All must hold; NULL: none. */
+	const struct argument_conditions *conditions;
 	size_t limit; /* calls to keep; 0: up to CALL_SEARCH_MAX */
 	bool by_time; /* keep the first calls, not the longest */
 };

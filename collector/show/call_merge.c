@@ -37,7 +37,7 @@ struct call_merge {
 	/* Heap of the tracks with buffered events, earliest first. */
 	uint32_t *heap;
 	uint32_t heap_count, heap_room;
-	struct call_arguments *given; /* of the last event returned */
+	struct call_arguments *given, *result_given; /* of the last event */
 	uint64_t last_ns, late;
 	bool ended;
 	int result;
@@ -65,6 +65,7 @@ void call_merge_free(struct call_merge **merge_ptr)
 	for (uint32_t i = 0; i < merge->held_count; i++)
 		free(merge->held[i].arguments);
 	free(merge->given);
+	free(merge->result_given);
 	free(merge->held);
 	free(merge->tracks);
 	free(merge->heap);
@@ -109,6 +110,22 @@ static void sift_held_down(struct call_merge *merge)
 	}
 }
 
+static int add_to_heap(struct call_merge *merge, uint32_t track)
+{
+	uint32_t at = merge->heap_count;
+
+	if (grow_array(merge->heap, merge->heap_room, at + 1))
+		return -ENOMEM;
+	merge->heap[at] = track;
+	merge->heap_count++;
+	while (at &&
+	       is_earlier(merge, merge->heap[at], merge->heap[(at - 1) / 2])) {
+		swap_in_heap(merge, at, (at - 1) / 2);
+		at = (at - 1) / 2;
+	}
+	return 0;
+}
+
 /* --- buffered events --- */
 
 /* Returns the number of an unlinked item, or NO_ITEM without memory. */
@@ -142,7 +159,6 @@ static int hold(struct call_merge *merge, struct call_event *event)
 {
 	struct merge_track *track = merge_track_of(merge, event->event.track);
 	uint32_t item = track ? new_item(merge) : NO_ITEM;
-	uint32_t at;
 
 	if (item == NO_ITEM)
 		return -ENOMEM;
@@ -158,9 +174,12 @@ static int hold(struct call_merge *merge, struct call_event *event)
 		.kind = event->event.kind,
 		.unfinished = event->event.unfinished,
 	};
-	if (event->event.kind != TRACE_END)
-		merge->held[item].arguments =
-			call_arguments_keep(merge->reader, event);
+	merge->held[item].arguments =
+		event->event.kind == TRACE_END
+			? call_arguments_add_result(
+				  NULL, call_reader_trace(merge->reader),
+				  &event->event)
+			: call_arguments_keep(merge->reader, event);
 	merge->in_use++;
 	if (track->last != NO_ITEM) {
 		merge->held[track->last].next = item;
@@ -168,17 +187,7 @@ static int hold(struct call_merge *merge, struct call_event *event)
 		return 0;
 	}
 	track->first = track->last = item;
-	at = merge->heap_count;
-	if (grow_array(merge->heap, merge->heap_room, at + 1))
-		return -ENOMEM;
-	merge->heap[at] = event->event.track->number;
-	merge->heap_count++;
-	while (at &&
-	       is_earlier(merge, merge->heap[at], merge->heap[(at - 1) / 2])) {
-		swap_in_heap(merge, at, (at - 1) / 2);
-		at = (at - 1) / 2;
-	}
-	return 0;
+	return add_to_heap(merge, event->event.track->number);
 }
 
 static bool is_event_shown(const struct call_event *event)
@@ -188,6 +197,23 @@ static bool is_event_shown(const struct call_event *event)
 	return event->event.track &&
 	       (kind == TRACE_BEGIN || kind == TRACE_END ||
 		kind == TRACE_INSTANT || kind == TRACE_STATE);
+}
+
+static int read_ahead(struct call_merge *merge)
+{
+	struct call_event event;
+
+	while (!merge->ended && merge->in_use < HELD_MAX) {
+		int got = call_reader_next(merge->reader, &event);
+
+		if (got <= 0) {
+			merge->ended = true;
+			merge->result = got;
+		} else if (is_event_shown(&event) && hold(merge, &event)) {
+			return -ENOMEM;
+		}
+	}
+	return 0;
 }
 
 static struct held take_first_held(struct call_merge *merge)
@@ -207,64 +233,79 @@ static struct held take_first_held(struct call_merge *merge)
 	return held;
 }
 
+static void settle_heap(struct call_merge *merge)
+{
+	if (merge->tracks[merge->heap[0]].first == NO_ITEM)
+		merge->heap[0] = merge->heap[--merge->heap_count];
+	sift_held_down(merge);
+}
+
+static void give_merged_event(struct call_merge *merge,
+			      struct merge_track *track,
+			      const struct held *held, struct merged_event *out)
+{
+	merge->given = held->arguments;
+	*out = (struct merged_event){
+		.kind = held->kind,
+		.unfinished = held->unfinished,
+		.ns = held->ns,
+		.begin_ns = held->begin_ns,
+		.end_ns = held->ns,
+		.took_ns = held->took_ns,
+		.track = held->track,
+		.name = held->name,
+		.category = held->category,
+		.depth = held->depth,
+		.arguments = held->kind == TRACE_END ? NULL : held->arguments,
+		.result = held->kind == TRACE_END ? held->arguments : NULL,
+	};
+	if (held->kind == TRACE_BEGIN)
+		track->depth = held->depth + 1;
+	else if (held->kind == TRACE_END)
+		track->depth = held->depth;
+	else
+		out->depth = track->depth;
+}
+
+/* If the next event of the track ends the call that *@out begins, merges
+ * both. */
+static void take_leaf(struct call_merge *merge, struct merge_track *track,
+		      struct merged_event *out)
+{
+	struct held end;
+
+	if (out->kind != TRACE_BEGIN || track->first == NO_ITEM ||
+	    merge->held[track->first].kind != TRACE_END)
+		return;
+	end = take_first_held(merge);
+	track->depth = end.depth;
+	out->leaf = true;
+	out->unfinished = end.unfinished;
+	out->begin_ns = end.begin_ns;
+	out->end_ns = end.ns;
+	out->took_ns = end.took_ns;
+	out->result = merge->result_given = end.arguments;
+}
+
 int call_merge_next(struct call_merge *merge, struct merged_event *out)
 {
 	struct merge_track *track;
 	struct held held;
-	struct call_event event;
-	struct held end;
 
 	free(merge->given);
-	merge->given = NULL;
-	while (!merge->ended && merge->in_use < HELD_MAX) {
-		int got = call_reader_next(merge->reader, &event);
-
-		if (got <= 0) {
-			merge->ended = true;
-			merge->result = got;
-		} else if (is_event_shown(&event) && hold(merge, &event)) {
-			return -ENOMEM;
-		}
-	}
+	free(merge->result_given);
+	merge->given = merge->result_given = NULL;
+	if (read_ahead(merge))
+		return -ENOMEM;
 	if (!merge->heap_count)
 		return merge->result;
 	track = &merge->tracks[merge->heap[0]];
 	held = take_first_held(merge);
 	merge->late += held.ns < merge->last_ns;
 	merge->last_ns = MAX(merge->last_ns, held.ns);
-	merge->given = held.arguments;
-	*out = (struct merged_event){
-		.kind = held.kind,
-		.unfinished = held.unfinished,
-		.ns = held.ns,
-		.begin_ns = held.begin_ns,
-		.end_ns = held.ns,
-		.took_ns = held.took_ns,
-		.track = held.track,
-		.name = held.name,
-		.category = held.category,
-		.depth = held.depth,
-		.arguments = held.arguments,
-	};
-	if (held.kind == TRACE_BEGIN)
-		track->depth = held.depth + 1;
-	else if (held.kind == TRACE_END)
-		track->depth = held.depth;
-	else
-		out->depth = track->depth;
-	if (out->kind == TRACE_BEGIN && track->first != NO_ITEM &&
-	    merge->held[track->first].kind == TRACE_END) {
-		end = take_first_held(merge);
-		track->depth = end.depth;
-		out->leaf = true;
-		out->unfinished = end.unfinished;
-		out->begin_ns = end.begin_ns;
-		out->end_ns = end.ns;
-		out->took_ns = end.took_ns;
-	}
-	if (merge->tracks[merge->heap[0]].first == NO_ITEM)
-		merge->heap[0] = merge->heap[--merge->heap_count];
-	sift_held_down(merge);
+	give_merged_event(merge, track, &held, out);
+	take_leaf(merge, track, out);
+	settle_heap(merge);
 	return 1;
 }
 

@@ -28,6 +28,8 @@ struct merged_event {
 	uint32_t name, category; /* texts */
 	uint32_t depth; /* of an instant: number of open calls */
 	/* May be NULL; valid until the next call. */
+	/* Of an end, or a leaf: "ret"; NULL: unknown. */
+	const struct call_arguments *result;
 	const struct call_arguments *arguments;
 };
 

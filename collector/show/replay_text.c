@@ -97,6 +97,19 @@ static void put_sched_header(const struct replay *replay)
 	}
 }
 
+/* Formats "> 1.2 us" if a part of the call is unknown, or "?" if all of it
+ * is. */
+static void sched_text(uint64_t ns, bool unknown, char *text, size_t room)
+{
+	char size[SIZE_TEXT];
+
+	if (unknown && !ns)
+		snprintf(text, room, "?");
+	else
+		snprintf(text, room, "%s%s", unknown ? "> " : "",
+			 size_format_ns(ns, size));
+}
+
 /* Writes the thread's times during the call of @event, or blanks unless @ended.
  * Returns the number of characters. */
 static size_t put_replay_sched(const struct replay *replay,
@@ -117,17 +130,8 @@ static size_t put_replay_sched(const struct replay *replay,
 			[SCHED_WAITED] = sums.waited,
 		};
 
-		if (ended) {
-			size_t room = sizeof(text);
-			char size[SIZE_TEXT];
-
-			if (sums.unknown && !parts[i])
-				snprintf(text, room, "?");
-			else
-				snprintf(text, room, "%s%s",
-					 sums.unknown ? "> " : "",
-					 size_format_ns(parts[i], size));
-		}
+		if (ended)
+			sched_text(parts[i], sums.unknown, text, sizeof(text));
 		length +=
 			(size_t)snprintf(column, sizeof(column), " %11s", text);
 		put_text(column, replay->out);
@@ -226,41 +230,77 @@ static const char *took_text(const struct merged_event *event, char *text,
 	return text;
 }
 
+static void put_replay_result(struct replay *replay,
+			      const struct merged_event *event)
+{
+	if (!event->result)
+		return;
+	call_text_add(&replay->line, " /* ");
+	call_text_arguments(&replay->line, event->result);
+	call_text_add(&replay->line, " */");
+}
+
+static void put_replay_begin(struct replay *replay,
+			     const struct merged_event *event, const char *name)
+{
+	char took[SIZE_TEXT + 4];
+
+	line_indent(replay, event->depth);
+	call_text_call(&replay->line, name, event->arguments);
+	call_text_add(&replay->line, !event->leaf ? " {"
+				     : event->unfinished
+					     ? "; /* not finished */"
+					     : ";");
+	put_replay_result(replay, event);
+	put_replay_event(replay, event,
+			 event->leaf ? took_text(event, took, sizeof(took))
+				     : "");
+}
+
+static void put_instant(struct replay *replay, const struct merged_event *event,
+			const char *name)
+{
+	line_indent(replay, event->depth);
+	call_text_add(&replay->line, "/* ");
+	call_text_add(&replay->line, name);
+	if (event->arguments) {
+		call_text_add(&replay->line, " (");
+		call_text_arguments(&replay->line, event->arguments);
+		call_text_add(&replay->line, ")");
+	}
+	call_text_add(&replay->line, " */");
+	put_replay_event(replay, event, "");
+}
+
+/* A wait has one line, where it begins. */
+static void put_replay_wait(struct replay *replay,
+			    const struct merged_event *event, const char *name)
+{
+	char took[SIZE_TEXT + 4];
+
+	if (event->kind != TRACE_BEGIN)
+		return;
+	line_indent(replay, event->depth);
+	call_text_add(&replay->line,
+		      event->leaf ? "/* waited on " : "/* waits on ");
+	call_text_add(&replay->line, name);
+	call_text_add(&replay->line, " */");
+	put_replay_event(replay, event,
+			 event->leaf ? took_text(event, took, sizeof(took))
+				     : "");
+}
+
 static int print_event(struct replay *replay, const struct merged_event *event)
 {
 	const char *name = shown_name(replay, event->name);
 
 	if (!name || tell_thread(replay, event))
 		return -ENOMEM;
-	if (event->track->kind == TRACE_TRACK_WAITS) {
-		char took[SIZE_TEXT + 4];
-
-		if (event->kind == TRACE_BEGIN) {
-			line_indent(replay, event->depth);
-			call_text_add(&replay->line, event->leaf
-							     ? "/* waited on "
-							     : "/* waits on ");
-			call_text_add(&replay->line, name);
-			call_text_add(&replay->line, " */");
-			put_replay_event(replay, event,
-					 event->leaf ? took_text(event, took,
-								 sizeof(took))
-						     : "");
-		}
-	} else if (event->kind == TRACE_BEGIN) {
-		char took[SIZE_TEXT + 4];
-
-		line_indent(replay, event->depth);
-		call_text_call(&replay->line, name, event->arguments);
-		call_text_add(&replay->line, !event->leaf ? " {"
-					     : event->unfinished
-						     ? "; /* not finished */"
-						     : ";");
-		put_replay_event(replay, event,
-				 event->leaf
-					 ? took_text(event, took, sizeof(took))
-					 : "");
-	} else if (event->kind == TRACE_END) {
+	if (event->track->kind == TRACE_TRACK_WAITS)
+		put_replay_wait(replay, event, name);
+	else if (event->kind == TRACE_BEGIN)
+		put_replay_begin(replay, event, name);
+	else if (event->kind == TRACE_END) {
 		char took[SIZE_TEXT + 4];
 
 		line_indent(replay, event->depth);
@@ -268,20 +308,11 @@ static int print_event(struct replay *replay, const struct merged_event *event)
 		call_text_add(&replay->line, name);
 		call_text_add(&replay->line,
 			      event->unfinished ? ": not finished */" : " */");
+		put_replay_result(replay, event);
 		put_replay_event(replay, event,
 				 took_text(event, took, sizeof(took)));
-	} else {
-		line_indent(replay, event->depth);
-		call_text_add(&replay->line, "/* ");
-		call_text_add(&replay->line, name);
-		if (event->arguments) {
-			call_text_add(&replay->line, " (");
-			call_text_arguments(&replay->line, event->arguments);
-			call_text_add(&replay->line, ")");
-		}
-		call_text_add(&replay->line, " */");
-		put_replay_event(replay, event, "");
-	}
+	} else
+		put_instant(replay, event, name);
 	return ferror(replay->out) ? -EIO : 0;
 }
 

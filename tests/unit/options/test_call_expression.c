@@ -7,6 +7,11 @@
 #include "tests/suite.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "shared/compiler.h"
 
 #define MOST UINT64_MAX
 
@@ -138,9 +143,77 @@ TEST(a_name_or_a_time_that_is_too_long_is_refused)
 	ck_assert_uint_eq(error.at, 4);
 }
 
+/* Conditions on arguments: the function and the time that are left, and each
+ * condition as NAME COMPARISON TEXT. */
+static const struct {
+	const char *text, *function, *conditions;
+	uint64_t min_ns;
+} with_arguments[] = {
+	{ "f(size > 4096) > 1ms", "f", "size > 4096", 1000001 },
+	{ "f(a>=-3,b!=x*)", "f", "a >= -3|b != x*", 0 },
+	{ "ns::f<A<int> >(ret < 0) ", "ns::f<A<int> >", "ret < 0", 0 },
+	{ "f(name = \"a, b\", on = true)", "f", "name = a, b|on = true", 0 },
+	{ "f(a.b<=0x10)", "f", "a.b <= 0x10", 0 },
+	{ "f(int, char*) > 5ns", "f(int, char*)", "", 6 },
+	{ "f(A<3>)", "f(A<3>)", "", 0 },
+	{ "f()", "f()", "", 0 },
+	{ "operator()(int)", "operator()(int)", "", 0 },
+	{ "operator()(n = 1)", "operator()", "n = 1", 0 },
+};
+
+TEST(conditions_on_arguments_are_told_from_parameters, EACH(0, ARRAY_SIZE(with_arguments)))
+{
+	const struct argument_condition *list;
+	struct expression_error error;
+	struct call_expression got;
+	char text[1024] = "";
+
+	ck_assert_msg(
+		!call_expression_parse(with_arguments[_i].text, &got, &error),
+		"%s", with_arguments[_i].text);
+	list = got.conditions.list;
+	for (uint32_t i = 0; i < got.conditions.count; i++)
+		snprintf(text + strlen(text), sizeof(text) - strlen(text),
+			 "%s%s %s%s%s %s", i ? "|" : "", list[i].name,
+			 list[i].greater && list[i].less ? "!"
+			 : list[i].greater		 ? ">"
+			 : list[i].less			 ? "<"
+							 : "",
+			 list[i].equal ? "=" : "",
+			 list[i].greater && list[i].less ? "=" : "",
+			 list[i].text);
+	ck_assert_str_eq(text, with_arguments[_i].conditions);
+	ck_assert_str_eq(got.function, with_arguments[_i].function);
+	ck_assert_uint_eq(got.min_ns, with_arguments[_i].min_ns);
+}
+
+TEST(malformed_conditions_are_refused_at_their_place)
+{
+	static const struct {
+		const char *text;
+		size_t at;
+	} list[] = {
+		{ "f(a > )", 6 },
+		{ "f(a > b)", 6 },
+		{ "f(a > 1, b)", 8 },
+		{ "f(a > \"1\")", 7 },
+		{ "f(a=1,b=1,c=1,d=1)", 14 },
+	};
+	struct expression_error error;
+	struct call_expression got;
+
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++) {
+		ck_assert_int_eq(
+			call_expression_parse(list[i].text, &got, &error),
+			-EINVAL);
+		ck_assert_msg(error.at == list[i].at, "'%s': %zu", list[i].text,
+			      error.at);
+	}
+}
+
 TEST(any_text_is_read_or_refused_with_a_place_in_it)
 {
-	static const char signs[] = "f<>=- 5ms.operator";
+	static const char signs[] = "f<>=- 5ms.operator(),!\"";
 	struct call_expression out;
 	struct expression_error error;
 	unsigned int seed = 7;

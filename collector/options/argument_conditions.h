@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * argument_conditions - conditions on the arguments and the result of a call,
+ * in brackets behind a function:
+ *
+ *   FUNC(NAME COMPARISON VALUE, ...)    read_page(size > 4096, ret < 0)
+ *
+ * COMPARISON is >, >=, <, <=, = or !=. VALUE is a number; or, for = and !=, a
+ * text or a glob (fnmatch(3)). "ret" is the result. Brackets with anything else
+ * belong to the name of a function: f(int, char*).
+ */
+#ifndef PERFREC_COLLECTOR_OPTIONS_ARGUMENT_CONDITIONS_H
+#define PERFREC_COLLECTOR_OPTIONS_ARGUMENT_CONDITIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARGUMENT_CONDITIONS_MAX 3u
+#define ARGUMENT_NAME_BYTES 80
+#define ARGUMENT_TEXT_BYTES 256
+
+struct expression_error;
+
+struct argument_condition {
+	char name[ARGUMENT_NAME_BYTES];
+	bool greater, less, equal; /* != is greater and less */
+	/* A VALUE that is a number: exact if it is a whole one. */
+	bool is_number, is_whole, is_negative;
+	uint64_t magnitude; /* of a whole one */
+	double number;
+	char text[ARGUMENT_TEXT_BYTES]; /* as it was given */
+};
+
+struct argument_conditions {
+	struct argument_condition list[ARGUMENT_CONDITIONS_MAX];
+	uint32_t count;
+};
+
+/* Takes the last brackets of @text with conditions, and replaces them with
+ * spaces. Without such brackets @text stays as it is. Returns 0; or -EINVAL with
+ * *@error set. Any thread. */
+int argument_conditions_take(char *text, struct argument_conditions *out,
+			     struct expression_error *error);
+
+#endif
