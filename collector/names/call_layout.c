@@ -130,15 +130,15 @@ bool call_layout_settle(struct call_layout *layout, bool texts, uint32_t number,
 						     ? 2u
 						     : 1u));
 	}
-	layout->reads_texts = text_count;
-	layout->words = round_words(words);
+	/* A call without any readable argument says so. */
+	layout->words = round_words(MAX(words, layout->count ? 1u : 0u));
 	out->texts |= layout->words;
 	if (layout->words)
 		out->entry = record_ext_word(EXT_WORDS, layout->words / 2,
 					     number, 0);
 	if (settle_text(&layout->result, texts, true))
 		out->texts |= (uint64_t)text_of_kind(layout->result.kind) << 6;
-	if (is_read(&layout->result))
+	if (layout->result.kind != CALL_VALUE_NONE)
 		out->exit = record_ext_word(EXT_WORDS, THUNK_WORDS_EXIT / 2,
 					    number, 0);
 	return out->entry || out->exit;

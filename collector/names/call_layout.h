@@ -51,7 +51,6 @@ struct call_layout {
 	uint64_t function; /* its address */
 	uint32_t count;
 	uint32_t words; /* that an entry records; call_layout_settle() */
-	bool reads_texts;
 	struct call_value result; /* without a name */
 	struct call_value value[CALL_VALUES_MAX]; /* arguments, in order */
 };
@@ -65,7 +64,7 @@ struct call_value *call_layout_add(struct call_layout *layout);
 
 /* Makes the words that the program shall record, and decides which values are
  * read. @texts: texts are read; otherwise their values are pointers. @number is
- * the layout's. Returns false if nothing can be read. */
+ * the layout's. Returns false if there is nothing: no argument and no result. */
 bool call_layout_settle(struct call_layout *layout, bool texts, uint32_t number,
 			struct thunk_words *out);
 

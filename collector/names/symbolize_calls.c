@@ -445,16 +445,14 @@ static bool take_result(Dwarf_Die *function, struct call_value *out,
 	return *hidden;
 }
 
-void dwarf_call_layout(Dwarf_Die *function, struct call_layout *out)
+void dwarf_call_layout(Dwarf_Die *function, Dwarf_Addr entry,
+		       struct call_layout *out)
 {
 	struct argument list[CALL_VALUES_MAX];
-	Dwarf_Addr entry;
 	Dwarf_Die die;
 	uint32_t hidden;
 	bool known;
 
-	if (dwarf_entrypc(function, &entry))
-		return;
 	known = take_result(function, &out->result, &hidden);
 	if (dwarf_child(function, &die))
 		return;

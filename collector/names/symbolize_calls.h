@@ -11,9 +11,10 @@
 
 struct call_layout;
 
-/* Describes @function, a DW_TAG_subprogram with code, in @out, which is empty
+/* Describes @function, a DW_TAG_subprogram that is entered at @entry, in @out, which is empty
  * before. The caller releases it. An argument whose place or type is not certain
  * is CALL_VALUE_UNREAD. */
-void dwarf_call_layout(Dwarf_Die *function, struct call_layout *out);
+void dwarf_call_layout(Dwarf_Die *function, Dwarf_Addr entry,
+		       struct call_layout *out);
 
 #endif

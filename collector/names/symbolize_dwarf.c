@@ -449,7 +449,7 @@ bool dwarf_lines_call(struct dwarf_lines *lines, uint64_t vaddr,
 	    (function + 1 < unit->functions.list + unit->functions.count &&
 	     function[1].low == vaddr))
 		return false;
-	dwarf_call_layout(&function->die, out);
+	dwarf_call_layout(&function->die, vaddr, out);
 	return true;
 }
 
