@@ -46,7 +46,7 @@ struct record_options {
 	struct push_options push;
 	bool cpu_given; /* --cpu was given */
 	size_t args; /* how many --args were given */
-	bool args_strings, patch;
+	bool args_strings, adds_calls;
 	bool json, quiet, follow, full_names;
 	bool html, no_source;
 	const char *on_finish; /* a command, or NULL */
@@ -115,7 +115,7 @@ static int take_record_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_CALLS_TO:
 	case OPT_PATCH:
-		options->patch |= value->id == OPT_PATCH;
+		options->adds_calls = true;
 		/* The program waits until its functions are moved, and has
 		 * FUNCTIONS_MAX numbers for them. */
 		if (setenv("PERFREC_DEADLINE_MS", "60000", 0) < 0 ||
@@ -176,7 +176,7 @@ static int parse_record_line(int argc, char **argv,
 	if (result == OPTS_GO_ON)
 		result = collect_options_check_args(options->args,
 						    options->args_strings,
-						    options->patch ? "" : NULL);
+						    options->adds_calls);
 	options->command = argv + optind;
 	options->separated = optind > 1 && !strcmp(argv[optind - 1], "--");
 	return result;

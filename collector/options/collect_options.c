@@ -461,11 +461,12 @@ bool collect_options_calls(const struct collect_options *options,
 	return false;
 }
 
-int collect_options_check_args(size_t args, bool strings, const char *patch)
+int collect_options_check_args(size_t args, bool strings, bool adds_calls)
 {
-	if (args && !patch)
-		log_err("--args: only with --patch, because functions of other "
-			"builds are recorded without arguments");
+	if (args && !adds_calls)
+		log_err("--args: only with --patch or --calls-to, because "
+			"functions of other builds are recorded without "
+			"arguments");
 	else if (strings && !args)
 		log_err("--args-strings: only with --args");
 	else
@@ -491,7 +492,8 @@ int collect_options_parse(int argc, char **argv, struct collect_options *out)
 		result = listen_options_check(&out->listen);
 	if (result == OPTS_GO_ON && out->control_fd < 0)
 		result = collect_options_check_args(
-			out->args_count, out->args_strings, out->patch);
+			out->args_count, out->args_strings,
+			collect_options_add_calls(out));
 	/* States of functions cannot reduce the cost of allocations. */
 	if (out->overhead && out->alloc == ALLOC_AUTO)
 		out->alloc = ALLOC_SAMPLED;

@@ -153,9 +153,9 @@ bool collect_options_calls(const struct collect_options *options,
  * the C library, the dynamic linker and perfrec. Any thread. */
 bool collect_options_never_patch(const char *path);
 /* Rejects contradictions: @args and @strings are how often --args and
- * --args-strings were given, @patch is the value of --patch or NULL. OPTS_GO_ON,
- * or OPTS_WRONG after one line in the log. */
-int collect_options_check_args(size_t args, bool strings, const char *patch);
+ * --args-strings were given. @adds_calls: --patch or --calls-to was. OPTS_GO_ON, or
+ * OPTS_WRONG after one line in the log. */
+int collect_options_check_args(size_t args, bool strings, bool adds_calls);
 
 /* Returns true if --patch includes the file @path of a module. @is_program: it is
  * the program itself. Pure. */

@@ -10,6 +10,7 @@
 #include "collector/base/log.h"
 #include "collector/code/code_plan.h"
 #include "collector/names/call_signature.h"
+#include "collector/names/io_calls.h"
 #include "collector/names/name_pattern.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
@@ -176,13 +177,31 @@ static bool want_words(struct states *states, uint32_t index,
 	return false;
 }
 
+/* The C library's functions for files have known types. */
+static void want_io_words(struct states *states, struct function *function)
+{
+	const struct states_part *part = &states->parts[function->parts];
+	const struct code_plan *plan = states->modules[part->module].plan->plan;
+	const struct io_call *call = io_call_find(
+		plan->slot_names + plan->functions[part->index].name);
+	char why[CALL_SIGNATURE_WHY_BYTES];
+	struct call_signature signature;
+
+	if (!call || function->is_wide ||
+	    call_signature_parse(call->signature, &signature, why))
+		return;
+	take_layout(states, function, &signature.layout, true);
+	call_signature_release(&signature);
+}
+
 void states_find_words(struct states *states, const uint32_t *functions,
 		       size_t count)
 {
 	struct asked *list;
 	size_t asked = 0;
 
-	if (!states->thread->collector->options->args_count)
+	if (!states->thread->collector->options->args_count &&
+	    !states->thread->collector->options->calls_to)
 		return;
 	list = states_calloc(states, count + 1, sizeof(*list));
 	for (size_t i = 0; list && i < count; i++) {
@@ -191,11 +210,15 @@ void states_find_words(struct states *states, const uint32_t *functions,
 		const struct call_signature *signature =
 			signature_of(states, function);
 
-		if (signature && function->moved && !function->words.entry &&
-		    !function->words.exit && !function->excluded &&
-		    function->parts != NONE)
+		if (function->words.entry || function->words.exit ||
+		    function->excluded || function->parts == NONE)
+			continue;
+		if (signature && (function->moved ||
+				  (function->called && signature->has_types)))
 			asked += want_words(states, functions[i], signature,
 					    list + asked);
+		else if (function->called)
+			want_io_words(states, &states->functions[functions[i]]);
 	}
 	if (list)
 		ask_about(states, list, asked);

@@ -139,7 +139,7 @@ for wrong in 'ints(foo)' 'ints(int' 'ints->int' 'f(int)int' '(int)' 'f(void, int
 	[ -e started ] && fail "$wrong: the program was started"
 done
 run "$PERFREC" record --args f -o data -- touch started
-expect_error 2 '--args: only with --patch, because functions of other builds are recorded without arguments'
+expect_error 2 '--args: only with --patch or --calls-to, because functions of other builds are recorded without arguments'
 run "$PERFREC" record --patch --args-strings -o data -- touch started
 expect_error 2 '--args-strings: only with --args'
 [ -e started ] && fail 'the program was started'
