@@ -46,7 +46,7 @@ static void scan_text(const struct code_file *file,
 }
 
 /* The dynamic linker's own functions, and those that start or leave a stack. */
-static bool is_special(const char *name)
+static bool is_special_call(const char *name)
 {
 	static const char *const names[] = {
 		"__tls_get_addr", "__libc_start_main", "__libc_start_call_main",
@@ -78,7 +78,7 @@ static int decide_slot(const struct code_file *file,
 				    .refusal = slot->refused,
 				    .is_function = true };
 
-	if (is_special(file->slot_names + slot->name))
+	if (is_special_call(file->slot_names + slot->name))
 		blame.refusal = CODE_SPECIAL_CALL;
 	else if (!blame.refusal && references != REFERENCE_CALLS)
 		blame.refusal = CODE_ADDRESS_TAKEN;

@@ -525,7 +525,7 @@ static void take_dynamic(struct tables *tables, const Elf64_Dyn *entry)
 	}
 }
 
-static int compare_slots(const void *left, const void *right)
+static int compare_call_slots(const void *left, const void *right)
 {
 	const struct code_slot *a = left, *b = right;
 
@@ -579,7 +579,7 @@ static int read_dynamic(struct code_file *file, const Elf64_Phdr *dynamic)
 		      compare_relocs);
 	if (!err && file->slot_count)
 		qsort(file->slots, file->slot_count, sizeof(*file->slots),
-		      compare_slots);
+		      compare_call_slots);
 	return err;
 }
 

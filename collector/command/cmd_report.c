@@ -12,6 +12,7 @@
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
 #include "collector/command/page_range.h"
+#include "collector/command/report_io.h"
 #include "collector/command/report_range.h"
 #include "collector/command/report_several.h"
 #include "collector/doctor/repair.h"
@@ -30,7 +31,8 @@
 
 struct report_options {
 	struct summary_print_options print;
-	const struct report_view *view; /* NULL: functions */
+	const struct report_view *view; /* NULL: functions, or io */
+	bool io;
 	const char *sort; /* as given, or NULL */
 	bool stacks;
 	bool raw;
@@ -55,18 +57,48 @@ static const char *const summary_keys[] = {
 	[SUMMARY_BY_SWITCHES] = "switches",
 };
 
+static int find_order(const char *key, enum summary_order *out)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(summary_keys); i++) {
+		if (strcmp(key, summary_keys[i]) == 0) {
+			*out = (enum summary_order)i;
+			return OPTS_GO_ON;
+		}
+	}
+	log_err("--sort '%.200s': choose self, total, calls, median, p99, max, "
+		"on-cpu, runnable, blocked, switches or name",
+		key);
+	return OPTS_WRONG;
+}
+
 /* --raw needs wall time; --recorded needs functions. */
 static int check_raw(const struct report_options *options)
 {
-	if (options->recorded && (options->view || options->raw)) {
+	if (options->recorded &&
+	    (options->view || options->io || options->raw)) {
 		log_err("--recorded: only for --view functions, without "
 			"--raw");
 		return OPTS_WRONG;
 	}
-	if (!options->raw || !options->view ||
-	    report_view_has_raw(options->view))
+	if (!options->raw || (!options->view && !options->io) ||
+	    (options->view && report_view_has_raw(options->view)))
 		return OPTS_GO_ON;
 	log_err("--raw: choose --view functions or span");
+	return OPTS_WRONG;
+}
+
+/* Detects a missing file: perfrec report --html DIR. */
+static int check_page_file(const struct report_options *options)
+{
+	const char *html = options->html;
+	struct stat status;
+
+	if (!html || options->named || stat(html, &status) < 0 ||
+	    !S_ISDIR(status.st_mode))
+		return OPTS_GO_ON;
+	log_err("--html '%.200s': that is a folder; give the file to write, "
+		"and then the recording: perfrec report --html FILE %.200s",
+		html, html);
 	return OPTS_WRONG;
 }
 
@@ -78,25 +110,74 @@ static int check_html(const struct report_options *options)
 		return OPTS_WRONG;
 	}
 	if (!options->html ||
-	    (!options->view && !options->sort && !options->stacks &&
-	     !options->raw && !options->recorded && !options->json &&
-	     !options->limited)) {
-		const char *html = options->html;
-		struct stat status;
-
-		if (!html || options->named || stat(html, &status) < 0 ||
-		    !S_ISDIR(status.st_mode))
-			return OPTS_GO_ON;
-		/* perfrec report --html DIR: the file is missing. */
-		log_err("--html '%.200s': that is a folder; give the file to "
-			"write, and then the recording: perfrec report --html "
-			"FILE %.200s",
-			html, html);
-		return OPTS_WRONG;
-	}
+	    (!options->view && !options->io && !options->sort &&
+	     !options->stacks && !options->raw && !options->recorded &&
+	     !options->json && !options->limited))
+		return check_page_file(options);
 	log_err("--html: takes no option but --no-source, --from, --to and "
 		"--thread");
 	return OPTS_WRONG;
+}
+
+/* A part is made from the trace, which only has calls. */
+static int check_reported_part(struct report_options *options)
+{
+	const char *other = options->repair		   ? "--repair"
+			    : options->stacks		   ? "--stacks"
+			    : options->view || options->io ? "--view"
+							   : NULL;
+
+	if (other) {
+		log_err("%s: is of a whole recording: leave it out, or leave "
+			"out %s",
+			other,
+			range_command_option(&options->part.range,
+					     options->part.thread));
+		return OPTS_WRONG;
+	}
+	if (check_html(options) != OPTS_GO_ON)
+		return OPTS_WRONG;
+	if (options->markdown && options->json) {
+		log_err("--markdown has tables of functions: leave out --json");
+		return OPTS_WRONG;
+	}
+	options->part.dir = options->print.dir;
+	options->part.sort = options->sort;
+	options->part.json = options->json;
+	options->part.markdown = options->markdown;
+	options->part.full_names = options->print.full_names;
+	options->part.limit = options->limited	  ? options->print.limit
+			      : options->json	  ? 0
+			      : options->markdown ? MARKDOWN_LIMIT
+						  : options->print.limit;
+	return report_range_check(&options->part);
+}
+
+/* Several recordings share one table of functions. */
+static int check_several(const struct report_options *options)
+{
+	const char *other = options->html		   ? "--html"
+			    : options->no_source	   ? "--no-source"
+			    : options->repair		   ? "--repair"
+			    : options->markdown		   ? "--markdown"
+			    : options->stacks		   ? "--stacks"
+			    : options->view || options->io ? "--view"
+			    : options->raw		   ? "--raw"
+			    : options->recorded		   ? "--recorded"
+			    : report_range_given(&options->part)
+				    ? range_command_option(&options->part.range,
+							   options->part.thread)
+				    : NULL;
+
+	if (other) {
+		log_err("%s: is only for one recording: leave it out, or give "
+			"one recording",
+			other);
+		return OPTS_WRONG;
+	}
+	return !options->sort || together_check_sort(options->sort)
+		       ? OPTS_GO_ON
+		       : OPTS_WRONG;
 }
 
 /* The possible keys depend on the view. */
@@ -104,39 +185,8 @@ static int check_report_options(struct report_options *options)
 {
 	const char *keys;
 
-	if (report_range_given(&options->part)) {
-		const char *other = options->repair   ? "--repair"
-				    : options->stacks ? "--stacks"
-				    : options->view   ? "--view"
-						      : NULL;
-
-		if (other) {
-			log_err("%s: is of a whole recording: leave it out, or "
-				"leave out %s",
-				other,
-				range_command_option(&options->part.range,
-						     options->part.thread));
-			return OPTS_WRONG;
-		}
-		if (check_html(options) != OPTS_GO_ON)
-			return OPTS_WRONG;
-		if (options->markdown && options->json) {
-			log_err("--markdown has tables of functions: leave out "
-				"--json");
-			return OPTS_WRONG;
-		}
-		options->part.dir = options->print.dir;
-		options->part.sort = options->sort;
-		options->part.json = options->json;
-		options->part.markdown = options->markdown;
-		options->part.full_names = options->print.full_names;
-		options->part.limit = options->limited ? options->print.limit
-				      : options->json  ? 0
-				      : options->markdown
-					      ? MARKDOWN_LIMIT
-					      : options->print.limit;
-		return report_range_check(&options->part);
-	}
+	if (report_range_given(&options->part))
+		return check_reported_part(options);
 	if (check_raw(options) != OPTS_GO_ON ||
 	    check_html(options) != OPTS_GO_ON)
 		return OPTS_WRONG;
@@ -151,18 +201,15 @@ static int check_report_options(struct report_options *options)
 	}
 	if (!options->sort)
 		return OPTS_GO_ON;
-	if (!options->view) {
-		for (size_t i = 0; i < ARRAY_SIZE(summary_keys); i++) {
-			if (strcmp(options->sort, summary_keys[i]) == 0) {
-				options->print.order = (enum summary_order)i;
-				return OPTS_GO_ON;
-			}
-		}
-		log_err("--sort '%.200s': choose self, total, calls, median, "
-			"p99, max, on-cpu, runnable, blocked, switches or name",
+	if (options->io && report_io_has_key(options->sort))
+		return OPTS_GO_ON;
+	if (options->io) {
+		log_err("--sort '%.200s': choose total, calls or name",
 			options->sort);
 		return OPTS_WRONG;
 	}
+	if (!options->view)
+		return find_order(options->sort, &options->print.order);
 	if (report_view_has_key(options->view, options->sort, &keys))
 		return OPTS_GO_ON;
 	log_err("--sort '%.200s': choose %s", options->sort, keys);
@@ -181,6 +228,7 @@ static int take_report_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_VIEW:
 		options->view = report_view_find(value->text);
+		options->io = !strcmp(value->text, "io");
 		break;
 	case OPT_SORT:
 		options->sort = value->text;
@@ -238,31 +286,8 @@ static int parse_report_line(int argc, char **argv,
 			log_err("'': give the name of a folder");
 			return OPTS_WRONG;
 		}
-	if (argc - optind > 1) {
-		const char *other =
-			options->html	     ? "--html"
-			: options->no_source ? "--no-source"
-			: options->repair    ? "--repair"
-			: options->markdown  ? "--markdown"
-			: options->stacks    ? "--stacks"
-			: options->view	     ? "--view"
-			: options->raw	     ? "--raw"
-			: options->recorded  ? "--recorded"
-			: report_range_given(&options->part)
-				? range_command_option(&options->part.range,
-						       options->part.thread)
-				: NULL;
-
-		if (other) {
-			log_err("%s: is only for one recording: leave it out, "
-				"or give one recording",
-				other);
-			return OPTS_WRONG;
-		}
-		return !options->sort || together_check_sort(options->sort)
-			       ? OPTS_GO_ON
-			       : OPTS_WRONG;
-	}
+	if (argc - optind > 1)
+		return check_several(options);
 	if (options->by_recording) {
 		log_err("--by recording: give several recordings");
 		return OPTS_WRONG;
@@ -271,6 +296,20 @@ static int parse_report_line(int argc, char **argv,
 	if (options->named)
 		options->print.dir = argv[optind];
 	return check_report_options(options);
+}
+
+static int write_report_page(const struct report_options *options)
+{
+	const struct page_options page = { .dir = options->print.dir,
+					   .file = options->html,
+					   .no_source = options->no_source };
+	int err = report_range_given(&options->part)
+			  ? page_range_write(&options->part.range,
+					     options->part.thread, page.dir,
+					     page.file)
+			  : page_write(&page);
+
+	return err ? OPTS_FAILED : OPTS_OK;
 }
 
 static int print_view(const struct report_options *options,
@@ -291,6 +330,26 @@ static int print_view(const struct report_options *options,
 	};
 
 	return report_view_print(summary, &view, stdout);
+}
+
+/* The view io needs only the trace. */
+static int print_io_view(const struct report_options *options)
+{
+	const struct report_io_options io = {
+		.dir = options->print.dir,
+		.sort = options->sort,
+		.limit = options->json && !options->limited
+				 ? 0
+				 : options->print.limit,
+		.full_names = options->print.full_names,
+		.json = options->json,
+		.markdown = options->markdown,
+	};
+	int err = report_io_print(&io, stdout);
+
+	if (err == -EIO)
+		(void)text_out_finish();
+	return err ? OPTS_FAILED : OPTS_OK;
 }
 
 /* Returns 0, or -EINVAL after one line if @summary lacks the sort key. */
@@ -341,6 +400,24 @@ static int print_summary(struct report_options *options,
 		summary, options->limited ? options->print.limit : 0, stdout);
 }
 
+/* Without --view: calls, and CPU time if there are samples. */
+static int print_markdown(struct report_options *options,
+			  struct summary *summary)
+{
+	const struct report_view *view = options->view;
+	int err;
+
+	if (!options->limited)
+		options->print.limit = MARKDOWN_LIMIT;
+	choose_times(options, summary);
+	err = summary_print_markdown(summary, &options->print, !view, stdout);
+	if (!view && summary->totals.cpu_samples) {
+		options->view = report_view_find("cpu");
+		options->sort = NULL;
+	}
+	return !err && options->view ? print_view(options, summary) : err;
+}
+
 /* Reads a recording with a killed collector, and a snapshot, from its trace. */
 static int read_summary(const char *dir, struct summary **out)
 {
@@ -358,6 +435,21 @@ static int read_summary(const char *dir, struct summary **out)
 	return err;
 }
 
+static int print_several(char *const *dirs, size_t count,
+			 const struct report_options *options)
+{
+	const struct together_options together = {
+		.sort = options->sort,
+		.limit = options->json && !options->limited
+				 ? 0
+				 : options->print.limit,
+		.full_names = options->print.full_names,
+		.by_recording = options->by_recording,
+	};
+
+	return report_several(dirs, count, &together, options->json);
+}
+
 int cmd_report(int argc, char **argv)
 {
 	struct report_options options = {
@@ -368,55 +460,23 @@ int cmd_report(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
-	if (argc - optind > 1) {
-		const struct together_options together = {
-			.sort = options.sort,
-			.limit = options.json && !options.limited
-					 ? 0
-					 : options.print.limit,
-			.full_names = options.print.full_names,
-			.by_recording = options.by_recording,
-		};
-
-		return report_several(argv + optind, (size_t)(argc - optind),
-				      &together, options.json);
-	}
+	if (argc - optind > 1)
+		return print_several(argv + optind, (size_t)(argc - optind),
+				     &options);
 	if (report_range_given(&options.part) && !options.html)
 		return report_range_print(&options.part);
 	repaired = options.repair ? repair_write(options.print.dir) : 0;
 	if (repaired)
 		return repaired < 0 ? OPTS_FAILED : OPTS_OK;
-	if (options.html) {
-		const struct page_options page = { .dir = options.print.dir,
-						   .file = options.html,
-						   .no_source =
-							   options.no_source };
-		int err = report_range_given(&options.part)
-				  ? page_range_write(&options.part.range,
-						     options.part.thread,
-						     page.dir, page.file)
-				  : page_write(&page);
-
-		return err ? OPTS_FAILED : OPTS_OK;
-	}
+	if (options.html)
+		return write_report_page(&options);
+	if (options.io)
+		return print_io_view(&options);
 	if (read_summary(options.print.dir, &summary))
 		return OPTS_FAILED;
-	if (options.markdown) {
-		const struct report_view *view = options.view;
-		int err;
-
-		if (!options.limited)
-			options.print.limit = MARKDOWN_LIMIT;
-		choose_times(&options, summary);
-		err = summary_print_markdown(summary, &options.print, !view,
-					     stdout);
-		if (!view && summary->totals.cpu_samples) {
-			options.view = report_view_find("cpu");
-			options.sort = NULL;
-		}
-		result = !err && options.view ? print_view(&options, summary)
-					      : err;
-	} else
+	if (options.markdown)
+		result = print_markdown(&options, summary);
+	else
 		result = options.view ? print_view(&options, summary)
 				      : print_summary(&options, summary);
 	summary_free(&summary);

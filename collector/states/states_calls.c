@@ -118,15 +118,6 @@ static bool is_narrow(const char *path, const char *name)
 	return ours;
 }
 
-static const char *refusal_of_callee(const struct states_module *of)
-{
-	if (of && !fnmatch("libperfrec_preload*", path_name(of->path), 0))
-		return "perfrec's library stands in front of it";
-	return of && !fnmatch("ld*", path_name(of->path), 0)
-		       ? "it belongs to the dynamic linker"
-		       : NULL;
-}
-
 bool states_calls_admit(const struct states *states,
 			const struct states_module *module,
 			const struct code_function *planned,
@@ -140,7 +131,13 @@ bool states_calls_admit(const struct states *states,
 		function->is_wide =
 			!of ||
 			!is_narrow(of->path, plan->slot_names + planned->name);
-		function->refused = refusal_of_callee(of);
+		function->refused = NULL;
+		if (of &&
+		    !fnmatch("libperfrec_preload*", path_name(of->path), 0))
+			function->refused =
+				"perfrec's library stands in front of it";
+		else if (of && !fnmatch("ld-linux*", path_name(of->path), 0))
+			function->refused = "it belongs to the dynamic linker";
 	} else if (!planned->name && function->called) {
 		/* Its calls through slots are not connected yet, or never. */
 		function->called = false;

@@ -21,13 +21,6 @@
 #include "shared/atomic.h"
 
 #if defined(__x86_64__)
-/* The kernel's module is in the list, but the dynamic linker searches nothing
- * there. */
-static bool is_vdso(const struct elf_tables *tables)
-{
-	return tables->soname && !strncmp(tables->soname, "linux-", 6);
-}
-
 static void *address_of_symbol(const struct elf_tables *tables,
 			       const ElfW(Sym) * symbol)
 {
@@ -62,7 +55,8 @@ static void *find_callee(const struct elf_tables *from, uint32_t i)
 		return NULL;
 	for (; map && !found; map = map->l_next) {
 		elf_tables_of(&tables, map);
-		if (is_vdso(&tables))
+		/* The dynamic linker searches nothing in the vDSO. */
+		if (tables.soname && !strncmp(tables.soname, "linux-", 6))
 			continue;
 		/* Without a version the oldest may be meant. */
 		if (!version && tables.versions &&

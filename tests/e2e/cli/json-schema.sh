@@ -84,6 +84,8 @@ wait_for 60 records
 		"$PERFREC" report --json --view $view live |
 			members "perfrec report --view $view"
 	done
+	"$PERFREC" record -q --alloc=off --calls-to=access,open -o io ./wait go
+	"$PERFREC" report --json --view io io | members 'perfrec report --view io'
 	"$PERFREC" report --json --stacks --view heap live |
 		members 'perfrec report --stacks'
 	"$PERFREC" report --json --from 0s live | members 'perfrec report --from'
