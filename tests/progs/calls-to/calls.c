@@ -16,7 +16,9 @@
 
 #include "many.h"
 
-static struct { long read, write, open, close, qsort, snprintf, getppid, puts; } calls;
+static struct {
+	long read, write, open, close, qsort, snprintf, getppid, puts;
+} calls;
 #define COUNT(name) (calls.name++, name)
 
 static jmp_buf jump;
@@ -43,7 +45,8 @@ static void leave_early(void)
 	if (!setjmp(jump))
 		COUNT(qsort)(list, 6, sizeof(list[0]), compare);
 	COUNT(qsort)(list, 6, sizeof(list[0]), compare_plain);
-	printf("%d%d%d%d%d%d\n", list[0], list[1], list[2], list[3], list[4], list[5]);
+	printf("%d%d%d%d%d%d\n", list[0], list[1], list[2], list[3], list[4],
+	       list[5]);
 }
 
 static void files(void)
@@ -76,24 +79,27 @@ static void many_arguments(void)
 	char text[512];
 	struct large large = { { 0 } };
 
-	COUNT(snprintf)(text, sizeof(text),
-		"%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d "
-		"%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %g %s %Lg",
-		1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19,
-		20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36,
-		37, 38, 39, 1.5, "text", 2.5L);
+	COUNT(snprintf)
+	(text, sizeof(text),
+	 "%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d "
+	 "%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %d %g %s %Lg",
+	 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
+	 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38,
+	 39, 1.5, "text", 2.5L);
 	COUNT(puts)(text);
-	printf("%ld\n", many_sum(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
-				 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28,
-				 29, 30));
+	printf("%ld\n", many_sum(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+				 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26,
+				 27, 28, 29, 30));
 	for (int i = 0; i < LARGE; i++)
 		large.word[i] = i;
 	printf("%ld\n", many_large(large, 7));
 	large = many_back(3);
 	printf("%ld\n", large.word[LARGE - 1]);
-	printf("%g %Lg\n", many_double(1, 2, 3, 4, 5, 6, 7, 8, 9.5), many_long(2.5L));
-	printf("%ld\n", many_va(20, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L, 11L, 12L,
-				13L, 14L, 15L, 16L, 17L, 18L, 19L, 20L));
+	printf("%g %Lg\n", many_double(1, 2, 3, 4, 5, 6, 7, 8, 9.5),
+	       many_long(2.5L));
+	printf("%ld\n",
+	       many_va(20, 1L, 2L, 3L, 4L, 5L, 6L, 7L, 8L, 9L, 10L, 11L, 12L,
+		       13L, 14L, 15L, 16L, 17L, 18L, 19L, 20L));
 }
 
 /* At the end of a stack there is nothing to copy. */
@@ -102,14 +108,15 @@ static ucontext_t back, edge;
 __attribute__((noipa)) static void at_the_edge(void)
 {
 	getppid();
-	many_sum(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20,
-		 21, 22, 23, 24, 25, 26, 27, 28, 29, 30);
+	many_sum(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18,
+		 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30);
 	puts("at the edge");
 }
 
 static void edges(void)
 {
-	char *stack = mmap(NULL, 81920, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *stack = mmap(NULL, 81920, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
+			   -1, 0);
 
 	mprotect(stack, 65536, PROT_READ | PROT_WRITE);
 	getcontext(&edge);
@@ -161,7 +168,9 @@ int main(int argc, char **argv)
 {
 	if (argc > 1) {
 		void *plugin = dlopen(argv[1], RTLD_LAZY);
-		int (*run)(void) = plugin ? (int (*)(void))dlsym(plugin, "plugin_run") : NULL;
+		int (*run)(void) =
+			plugin ? (int (*)(void))dlsym(plugin, "plugin_run")
+			       : NULL;
 
 		printf("plugin %d\n", run ? run() : -1);
 	}
@@ -170,7 +179,8 @@ int main(int argc, char **argv)
 	many_arguments();
 	edges();
 	ends();
-	printf("calls close %ld\ncalls getppid %ld\ncalls open %ld\ncalls puts %ld\n"
+	printf("calls close %ld\ncalls getppid %ld\ncalls open %ld\ncalls puts "
+	       "%ld\n"
 	       "calls qsort %ld\ncalls snprintf %ld\ncalls write %ld\n",
 	       calls.close, calls.getppid, calls.open, calls.puts, calls.qsort,
 	       calls.snprintf, calls.write);

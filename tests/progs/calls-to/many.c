@@ -3,12 +3,14 @@
 
 #include "many.h"
 
-long many_sum(int a, int b, int c, int d, int e, int f, int g, int h, int i, int j, int k,
-	      int l, int m, int n, int o, int p, int q, int r, int s, int t, int u, int v,
-	      int w, int x, int y, int z, int aa, int bb, int cc, int dd)
+long many_sum(int a, int b, int c, int d, int e, int f, int g, int h, int i,
+	      int j, int k, int l, int m, int n, int o, int p, int q, int r,
+	      int s, int t, int u, int v, int w, int x, int y, int z, int aa,
+	      int bb, int cc, int dd)
 {
-	return a + 2 * b + c + d + e + f + g + h + i + j + k + l + m + n + o + p + q + r + s +
-	       t + u + v + w + x + y + z + aa + bb + cc + 3L * dd;
+	return a + 2 * b + c + d + e + f + g + h + i + j + k + l + m + n + o +
+	       p + q + r + s + t + u + v + w + x + y + z + aa + bb + cc +
+	       3L * dd;
 }
 
 long many_large(struct large large, int last)
@@ -28,8 +30,8 @@ struct large many_back(long last)
 	return large;
 }
 
-double many_double(double a, double b, double c, double d, double e, double f, double g,
-		   double h, double i)
+double many_double(double a, double b, double c, double d, double e, double f,
+		   double g, double h, double i)
 {
 	return a + b + c + d + e + f + g + h + i;
 }

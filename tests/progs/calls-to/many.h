@@ -4,11 +4,12 @@
 struct large {
 	long word[LARGE];
 };
-long many_sum(int, int, int, int, int, int, int, int, int, int, int, int, int, int, int,
-	      int, int, int, int, int, int, int, int, int, int, int, int, int, int, int);
+long many_sum(int, int, int, int, int, int, int, int, int, int, int, int, int,
+	      int, int, int, int, int, int, int, int, int, int, int, int, int,
+	      int, int, int, int);
 long many_large(struct large large, int last);
 struct large many_back(long last);
-double many_double(double, double, double, double, double, double, double, double,
-		   double);
+double many_double(double, double, double, double, double, double, double,
+		   double, double);
 long double many_long(long double);
 long many_va(int count, ...);
