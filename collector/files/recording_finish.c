@@ -223,8 +223,9 @@ static void note_missing(struct recording *recording)
 	       (pattern = filter_matches_missing(matches, &at, &option))) {
 		snprintf(text, sizeof(text), "%s '%.80s' matches nothing%s: %s",
 			 option, pattern,
-			 strcmp(option, "--count") ? ""
-						   : " that can be counted",
+			 !strcmp(option, "--count")  ? " that can be counted"
+			 : !strcmp(option, "--args") ? " that --patch moves"
+						     : "",
 			 nameless > functions / 2
 				 ? "functions of a program without symbols "
 				   "have no names (build it without strip or "

@@ -15,12 +15,12 @@ struct filter_matches {
 		const char *const *glob;
 		size_t count;
 		uint8_t *matched; /* by pattern */
-	} list[3];
+	} list[4];
 	uint8_t given_up;
 	uint8_t matched[];
 };
 
-enum { ONLY, EXCEPT, COUNT };
+enum { ONLY, EXCEPT, COUNT, ARGS, LISTS };
 
 int filter_matches_new(const struct filter_patterns *patterns,
 		       struct filter_matches **out)
@@ -32,9 +32,11 @@ int filter_matches_new(const struct filter_patterns *patterns,
 			     patterns->except_count, NULL },
 		[COUNT] = { "--count", patterns->count, patterns->count_count,
 			    NULL },
+		[ARGS] = { "--args", patterns->args, patterns->args_count,
+			   NULL },
 	};
 	size_t all = patterns->only_count + patterns->except_count +
-		     patterns->count_count;
+		     patterns->count_count + patterns->args_count;
 	struct filter_matches *matches;
 	uint8_t *matched;
 
@@ -45,7 +47,7 @@ int filter_matches_new(const struct filter_patterns *patterns,
 	if (!matches)
 		return -ENOMEM;
 	matched = matches->matched;
-	for (int i = ONLY; i <= COUNT; i++) {
+	for (int i = ONLY; i < LISTS; i++) {
 		matches->list[i] = list[i];
 		matches->list[i].matched = matched;
 		matched += list[i].count;
@@ -93,11 +95,21 @@ void filter_matches_site(struct filter_matches *matches, const char *name)
 		note_pattern_match(&matches->list[EXCEPT], name, SITE_MODULE);
 }
 
+static void mark_pattern(struct filter_matches *matches, int list, size_t index)
+{
+	if (matches && index < matches->list[list].count)
+		/* relaxed: read at the end */
+		atom_store_rlx(&matches->list[list].matched[index], 1);
+}
+
 void filter_matches_count(struct filter_matches *matches, size_t index)
 {
-	if (matches && index < matches->list[COUNT].count)
-		/* relaxed: read at the end */
-		atom_store_rlx(&matches->list[COUNT].matched[index], 1);
+	mark_pattern(matches, COUNT, index);
+}
+
+void filter_matches_args(struct filter_matches *matches, size_t index)
+{
+	mark_pattern(matches, ARGS, index);
 }
 
 void filter_matches_give_up(struct filter_matches *matches)
@@ -115,7 +127,7 @@ const char *filter_matches_missing(const struct filter_matches *matches,
 	/* relaxed, both: no more matches can come */
 	if (!matches || atom_load_rlx(&matches->given_up))
 		return NULL;
-	for (int i = ONLY; i <= COUNT; i++) {
+	for (int i = ONLY; i < LISTS; i++) {
 		const struct patterns *patterns = &matches->list[i];
 
 		*option = patterns->option;

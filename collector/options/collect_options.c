@@ -180,8 +180,7 @@ static int append_signature(struct collect_options *options, const char *text)
 	    call_signature_parse(text, &longer[options->args_count], ignored))
 		abort(); /* a few pages, at start */
 	options->args = longer;
-	options->args_count++;
-	return OPTS_GO_ON;
+	return append_glob(&options->args_given, &options->args_count, text);
 }
 
 static int allow_user(struct collect_options *options,

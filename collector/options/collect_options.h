@@ -83,6 +83,7 @@ struct collect_options {
 	 * off */
 	const char *calls_to;
 	struct call_signature *args; /* --args */
+	const char *const *args_given; /* the same, as texts */
 	size_t args_count;
 	bool args_strings; /* --args-strings */
 	uint32_t overhead; /* --overhead: 1/1000 of a percent; 0: off */

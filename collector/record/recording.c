@@ -326,6 +326,8 @@ static int new_matches(const struct collect_options *options,
 		.except_count = options->filter.except_count,
 		.count = options->count,
 		.count_count = options->count_count,
+		.args = options->args_given,
+		.args_count = options->args_count,
 	};
 
 	return filter_matches_new(&patterns, out);

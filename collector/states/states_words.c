@@ -10,12 +10,14 @@
 #include "collector/base/log.h"
 #include "collector/code/code_plan.h"
 #include "collector/names/call_signature.h"
+#include "collector/names/filter_matches.h"
 #include "collector/names/io_calls.h"
 #include "collector/names/name_pattern.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
+#include "collector/record/recording.h"
 #include "collector/states/states_inner.h"
 
 /* A function whose types are in the debug information of its module. */
@@ -38,12 +40,18 @@ static const struct call_signature *signature_of(
 {
 	const struct collect_options *options =
 		states->thread->collector->options;
+	struct filter_matches *matches =
+		recording_setup(arena_setup(states->arena)->recording)->matches;
+	const struct call_signature *last = NULL;
 
-	for (size_t i = options->args_count; function->name && i--;)
-		if (name_pattern_matches(options->args[i].pattern,
-					 function->name, function->module))
-			return &options->args[i];
-	return NULL;
+	for (size_t i = 0; function->name && i < options->args_count; i++) {
+		if (!name_pattern_matches(options->args[i].pattern,
+					  function->name, function->module))
+			continue;
+		filter_matches_args(matches, i);
+		last = &options->args[i];
+	}
+	return last;
 }
 
 /* The compiler may have removed the result of such a copy of a function. */
@@ -208,13 +216,16 @@ void states_find_words(struct states *states, const uint32_t *functions,
 		const struct function *function =
 			&states->functions[functions[i]];
 		const struct call_signature *signature =
-			signature_of(states, function);
+			(function->moved || function->called) &&
+					!function->excluded &&
+					function->parts != NONE
+				? signature_of(states, function)
+				: NULL;
 
 		if (function->words.entry || function->words.exit ||
 		    function->excluded || function->parts == NONE)
 			continue;
-		if (signature && (function->moved ||
-				  (function->called && signature->has_types)))
+		if (signature && (function->moved || signature->has_types))
 			asked += want_words(states, functions[i], signature,
 					    list + asked);
 		else if (function->called)

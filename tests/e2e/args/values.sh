@@ -131,6 +131,19 @@ expect_match first '"args.arg7":-7,"args.arg8":8,"args.arg9":9.5\} -> \{\}$'
 expect_calls halves '{"args.arg1":1.5,"args.arg2":-10,"args.arg3":-2.25} -> {"ret":-13.375}'
 expect_calls truth '{} -> {}' '{} -> {}'
 
+# A pattern without a function, and functions with hooks, which have no arguments.
+run "$PERFREC" record --patch --args 'nosuch*' --args 'nor(int)' --alloc=off --cpu=off \
+	-o data -- ./kinds
+expect_status 0
+expect_match err "note +--args 'nosuch\*' matches nothing that --patch moves" \
+	"note +--args 'nor\(int\)' matches nothing that --patch moves"
+"$PERFREC" c++ --hooks=entry -- g++ -g -O2 -o hooked "$TOP/tests/progs/args/kinds.cc"
+run "$PERFREC" record --patch --args 'ints' --alloc=off --cpu=off -o data -- ./hooked
+expect_status 0
+expect_match err "note +--args 'ints' matches nothing that --patch moves"
+"$PERFREC" find ints data >found
+expect_match found '^ .* ints\(\)$'
+
 # Signatures that are wrong are refused before the program starts.
 for wrong in 'ints(foo)' 'ints(int' 'ints->int' 'f(int)int' '(int)' 'f(void, int)'; do
 	run "$PERFREC" record --patch --args "$wrong" -o data -- touch started
