@@ -60,8 +60,8 @@ static struct part trim_part(const char *at, const char *end)
 	return (struct part){ at, (size_t)(end - at) };
 }
 
-static int read_type(struct part word, struct call_value *out,
-		     char why[CALL_SIGNATURE_WHY_BYTES])
+static int read_type_name(struct part word, struct call_value *out,
+			  char why[CALL_SIGNATURE_WHY_BYTES])
 {
 	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
 		if (strlen(types[i].name) == word.bytes &&
@@ -74,8 +74,9 @@ static int read_type(struct part word, struct call_value *out,
 			(int)MIN(word.bytes, (size_t)32), word.at);
 }
 
-static int read_name(struct part name, uint32_t number, struct call_value *out,
-		     char why[CALL_SIGNATURE_WHY_BYTES])
+static int read_argument_name(struct part name, uint32_t number,
+			      struct call_value *out,
+			      char why[CALL_SIGNATURE_WHY_BYTES])
 {
 	if (!name.at) {
 		snprintf(out->name, sizeof(out->name), "arg%u", number);
@@ -119,13 +120,14 @@ static int read_argument(const char *at, const char *end,
 		return complain(why, "more than %u arguments", CALL_VALUES_MAX);
 	if (colon)
 		name = trim_part(at, colon);
-	err = read_type(trim_part(colon ? colon + 1 : at, end), value, why);
+	err = read_type_name(trim_part(colon ? colon + 1 : at, end), value,
+			     why);
 	if (err)
 		return err;
 	if (value->kind == CALL_VALUE_NONE)
 		return complain(why, "an argument cannot be void");
 	place_argument(places, value);
-	return read_name(name, layout->count, value, why);
+	return read_argument_name(name, layout->count, value, why);
 }
 
 static int read_arguments(const char *at, const char *end,
@@ -154,8 +156,8 @@ static int read_arguments(const char *at, const char *end,
 static int read_result(const char *at, struct call_layout *layout,
 		       char why[CALL_SIGNATURE_WHY_BYTES])
 {
-	int err =
-		read_type(trim_part(at, at + strlen(at)), &layout->result, why);
+	int err = read_type_name(trim_part(at, at + strlen(at)),
+				 &layout->result, why);
 
 	layout->result.word = layout->result.kind == CALL_VALUE_FLOAT;
 	return err;

@@ -75,7 +75,7 @@ static uint32_t number_of_type(Dwarf_Die *type, unsigned int name)
 		       : 0;
 }
 
-static bool has_member(Dwarf_Die *type, const char *name, uint32_t at)
+static bool has_member_at(Dwarf_Die *type, const char *name, uint32_t at)
 {
 	uint32_t members = 0;
 	Dwarf_Die die;
@@ -101,7 +101,7 @@ static bool is_class(Dwarf_Die *type, const char *name, const char *first,
 	const char *text = dwarf_diename(type);
 
 	return text && !strncmp(text, name, strlen(name)) &&
-	       has_member(type, first, 0) && has_member(type, second, 8);
+	       has_member_at(type, first, 0) && has_member_at(type, second, 8);
 }
 
 static bool is_std_string(Dwarf_Die *type)
@@ -191,7 +191,7 @@ static struct passed take_base_type(Dwarf_Die *type, struct call_value *out)
 }
 
 /* Other records are not read, and it is not certain which registers they take. */
-static struct passed take_record(Dwarf_Die *type, struct call_value *out)
+static struct passed take_record_type(Dwarf_Die *type, struct call_value *out)
 {
 	uint32_t convention = number_of_type(type, DW_AT_calling_convention);
 	uint32_t bytes = bytes_of_type(type);
@@ -245,7 +245,7 @@ static struct passed take_type(Dwarf_Die *type, struct call_value *out)
 		take_pointer(type, tag, out);
 		return (struct passed){ PASS_INTEGER, 1 };
 	default:
-		return is_record(tag) ? take_record(type, out)
+		return is_record(tag) ? take_record_type(type, out)
 				      : (struct passed){ PASS_ODD, 0 };
 	}
 }
@@ -292,8 +292,9 @@ static bool is_frame_at_call(Dwarf_Die *function)
 }
 
 /* @is_address: a record that is passed by its address. */
-static enum where find_place(Dwarf_Die *argument, Dwarf_Die *function,
-			     Dwarf_Addr entry, bool is_address, uint32_t *word)
+static enum where find_argument_place(Dwarf_Die *argument, Dwarf_Die *function,
+				      Dwarf_Addr entry, bool is_address,
+				      uint32_t *word)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Op *ops = NULL, first;
@@ -367,8 +368,9 @@ struct argument {
 	uint32_t word;
 };
 
-static void take_argument(Dwarf_Die *die, Dwarf_Die *function, Dwarf_Addr entry,
-			  struct call_value *value, struct argument *argument)
+static void take_parameter(Dwarf_Die *die, Dwarf_Die *function,
+			   Dwarf_Addr entry, struct call_value *value,
+			   struct argument *argument)
 {
 	const char *name = dwarf_diename(die);
 	Dwarf_Die type;
@@ -384,12 +386,12 @@ static void take_argument(Dwarf_Die *die, Dwarf_Die *function, Dwarf_Addr entry,
 	if (!strcmp(value->name, "__in_chrg") ||
 	    !strcmp(value->name, "__vtt_parm"))
 		argument->passed.pass = PASS_ODD;
-	argument->where =
-		find_place(die, function, entry,
-			   known && is_record(dwarf_tag(&type)) &&
-				   argument->passed.pass == PASS_INTEGER &&
-				   argument->passed.words == 1,
-			   &argument->word);
+	argument->where = find_argument_place(
+		die, function, entry,
+		known && is_record(dwarf_tag(&type)) &&
+			argument->passed.pass == PASS_INTEGER &&
+			argument->passed.words == 1,
+		&argument->word);
 }
 
 static void settle_places(struct call_layout *layout,
@@ -466,8 +468,8 @@ void dwarf_call_layout(Dwarf_Die *function, Dwarf_Addr entry,
 		value = call_layout_add(out);
 		if (!value)
 			break;
-		take_argument(&die, function, entry, value,
-			      &list[out->count - 1]);
+		take_parameter(&die, function, entry, value,
+			       &list[out->count - 1]);
 		if (!known && out->count == 1)
 			list[0].passed.pass = PASS_ODD;
 	} while (dwarf_next_sibling(&die));

@@ -165,7 +165,7 @@ static void put_call_text(const char *text)
 	putchar('\n');
 }
 
-static void put_call_value(const struct call_value *value)
+static void put_described_value(const struct call_value *value)
 {
 	printf("v %u %u %u %" PRIu32 " %zu\n", value->kind, value->bytes,
 	       value->word, value->name_count, strlen(value->name));
@@ -178,7 +178,7 @@ static void put_call_value(const struct call_value *value)
 	}
 }
 
-static void put_call(struct dwarf_lines *lines, uint64_t vaddr)
+static void put_described_call(struct dwarf_lines *lines, uint64_t vaddr)
 {
 	struct call_layout layout = { 0 };
 	bool known = dwarf_lines_call(lines, vaddr, &layout);
@@ -186,9 +186,9 @@ static void put_call(struct dwarf_lines *lines, uint64_t vaddr)
 	printf("c %" PRIx64 " %" PRIu32 "\n", vaddr,
 	       known ? layout.count + 1 : 0);
 	if (known)
-		put_call_value(&layout.result);
+		put_described_value(&layout.result);
 	for (uint32_t i = 0; known && i < layout.count; i++)
-		put_call_value(&layout.value[i]);
+		put_described_value(&layout.value[i]);
 	call_layout_release(&layout);
 }
 
@@ -263,7 +263,7 @@ int main(int argc, char **argv)
 	if (argc == 2 && !strcmp(argv[1], "lines"))
 		return answer_request(put_address);
 	if (argc == 2 && !strcmp(argv[1], "calls"))
-		return answer_request(put_call);
+		return answer_request(put_described_call);
 	if (argc == 3 && !strcmp(argv[1], "fetch"))
 		return fetch_asked_debug_file(argv[2]);
 	fprintf(stderr,

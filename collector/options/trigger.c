@@ -6,8 +6,10 @@
 #include "collector/options/trigger.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "collector/options/argument_conditions.h"
 #include "collector/options/comparison.h"
 #include "collector/options/expression_text.h"
 #include "shared/compiler.h"
@@ -245,6 +247,21 @@ static const struct trigger_word *first_word(const char *text, size_t at)
 	return NULL;
 }
 
+/* A condition on arguments would match no function. */
+static int refuse_conditions(const char *text, struct expression_error *error)
+{
+	struct argument_conditions conditions;
+	char *copy = strdup(text);
+	int err = copy ? argument_conditions_take(copy, &conditions, error) : 0;
+
+	if (copy && !err && conditions.count)
+		err = expression_fail(error, strcspn(text, "("),
+				      "perfrec find compares arguments, and "
+				      "triggers do not");
+	free(copy);
+	return err;
+}
+
 int trigger_parse(const char *text, struct trigger *out,
 		  struct expression_error *error)
 {
@@ -256,6 +273,9 @@ int trigger_parse(const char *text, struct trigger *out,
 		return expression_fail(error, at,
 				       "give a trigger, such as 'FUNC > 10ms' "
 				       "or 'counter NAME > 100'");
+	if ((!word || word->kind == TRIGGER_CALL) &&
+	    refuse_conditions(text, error))
+		return -EINVAL;
 	if (!word)
 		return read_call(text, at, out, error);
 	out->kind = word->kind;

@@ -171,7 +171,8 @@ static bool put_admitted(enum record_kind kind, uint64_t address, uintptr_t sp,
 }
 
 /* Returns true if --depth leaves this call out. */
-static bool is_left_out(enum record_kind kind, uint64_t address, uintptr_t sp)
+static bool leave_out_deep(enum record_kind kind, uint64_t address,
+			   uintptr_t sp)
 {
 	t_thread.aborts = 0;
 	if (!g_shim.depth || depth_admits(record_word(kind, address, sp), sp))
@@ -187,7 +188,7 @@ static bool hook_general(enum record_kind kind, void *function, uintptr_t sp)
 
 	if (!may_record(kind, address))
 		return false;
-	return is_left_out(kind, address, sp) ||
+	return leave_out_deep(kind, address, sp) ||
 	       put_admitted(kind, address, sp, NULL);
 }
 
@@ -304,7 +305,7 @@ static __attribute__((noinline)) bool hook_with_words(
 		return hook_general(kind, function, sp);
 	if (!may_record(kind, address))
 		return false;
-	if (is_left_out(kind, address, sp))
+	if (leave_out_deep(kind, address, sp))
 		return true;
 	return put_admitted(
 		kind, address, sp,

@@ -25,7 +25,7 @@ struct text {
 
 /* Copies up to @bytes, less than a page, at @from. Returns how many could be
  * read, or -errno. */
-static long read_bytes(void *to, uint64_t from, size_t bytes)
+static long read_own_memory(void *to, uint64_t from, size_t bytes)
 {
 	const size_t first = MIN(PAGE - from % PAGE, bytes);
 	const struct iovec local = { to, bytes };
@@ -46,7 +46,7 @@ static enum word_text_state failure_of(long got)
 
 static void read_chars(uint64_t from, struct text *out)
 {
-	long got = read_bytes(out->bytes, from, sizeof(out->bytes));
+	long got = read_own_memory(out->bytes, from, sizeof(out->bytes));
 	size_t length = 0;
 
 	while ((long)length < got && out->bytes[length])
@@ -66,7 +66,7 @@ static void read_chars(uint64_t from, struct text *out)
 static void read_counted(uint64_t from, uint64_t length, struct text *out)
 {
 	const size_t bytes = (size_t)MIN(length, (uint64_t)WORD_TEXT_MAX);
-	long got = bytes ? read_bytes(out->bytes, from, bytes) : 0;
+	long got = bytes ? read_own_memory(out->bytes, from, bytes) : 0;
 
 	out->head.length = length;
 	if (got != (long)bytes) {
@@ -78,10 +78,10 @@ static void read_counted(uint64_t from, uint64_t length, struct text *out)
 		out->head.state = WORD_TEXT_CUT;
 }
 
-static void read_string(uint64_t object, struct text *out)
+static void read_std_string(uint64_t object, struct text *out)
 {
 	uint64_t parts[2]; /* address, length */
-	long got = read_bytes(parts, object, sizeof(parts));
+	long got = read_own_memory(parts, object, sizeof(parts));
 
 	if (got == (long)sizeof(parts))
 		read_counted(parts[0], parts[1], out);
@@ -90,8 +90,8 @@ static void read_string(uint64_t object, struct text *out)
 }
 
 /* @next: the word behind @value. */
-static void read_text(enum thunk_text kind, uint64_t value, uint64_t next,
-		      struct text *out)
+static void read_word_text(enum thunk_text kind, uint64_t value, uint64_t next,
+			   struct text *out)
 {
 	out->head = (struct word_text){ .state = WORD_TEXT_WHOLE };
 	if (kind == THUNK_TEXT_VIEW)
@@ -99,7 +99,7 @@ static void read_text(enum thunk_text kind, uint64_t value, uint64_t next,
 	else if (!value)
 		out->head.state = WORD_TEXT_NULL;
 	else if (kind == THUNK_TEXT_STRING)
-		read_string(value, out);
+		read_std_string(value, out);
 	else
 		read_chars(value, out);
 }
@@ -142,7 +142,7 @@ static void read_stack_words(const struct words_call *call, uint32_t count,
 
 	if (from / PAGE == (from + bytes - 1) / PAGE)
 		memcpy(out, (const void *)from, bytes);
-	else if (read_bytes(out, from, bytes) != (long)bytes)
+	else if (read_own_memory(out, from, bytes) != (long)bytes)
 		memset(out, 0, bytes);
 }
 
@@ -175,7 +175,7 @@ static void add_word_text(struct words_run *run, enum thunk_text kind,
 	size_t cells;
 
 	memset(text.bytes, 0, sizeof(text.bytes));
-	read_text(kind, value, next, &text);
+	read_word_text(kind, value, next, &text);
 	text.head.word = (uint8_t)word;
 	memcpy(to, &text.head, CELL);
 	cells = (text.head.bytes + CELL - 1) / CELL;

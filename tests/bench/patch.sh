@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	return 0;
 }
 SOURCE
-gcc -O2 -o calls calls.c
+gcc -g -O2 -o calls calls.c
 "$O/perfrec" cc --hooks=entry -- gcc -O2 -o entry calls.c
 "$O/perfrec" cc -- gcc -O2 -o hooks calls.c
 
@@ -98,6 +98,8 @@ quiet='--alloc=off --cpu=off --sched=off -q -o data --on-full=drop'
 	row off "$O/perfrec" record --patch --exclude '*' $quiet -- ./calls "$calls"
 	row counted "$O/perfrec" record --patch --count '*' $quiet -- ./calls "$calls"
 	row recorded "$O/perfrec" record --patch $quiet -- ./calls $((calls / 20))
+	row 'with arguments' "$O/perfrec" record --patch --args '*' $quiet -- \
+		./calls $((calls / 20))
 	row 'recorded, entry build' "$O/perfrec" record $quiet -- ./entry $((calls / 20))
 	row 'recorded, calls build' "$O/perfrec" record $quiet -- ./hooks $((calls / 20))
 }
