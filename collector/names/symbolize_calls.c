@@ -450,7 +450,7 @@ static bool take_result(Dwarf_Die *function, struct call_value *out,
 void dwarf_call_layout(Dwarf_Die *function, Dwarf_Addr entry,
 		       struct call_layout *out)
 {
-	struct argument list[CALL_VALUES_MAX];
+	struct argument list[CALL_VALUES_MAX] = { 0 };
 	Dwarf_Die die;
 	uint32_t hidden;
 	bool known;

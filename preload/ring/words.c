@@ -80,7 +80,7 @@ static void read_counted(uint64_t from, uint64_t length, struct text *out)
 
 static void read_std_string(uint64_t object, struct text *out)
 {
-	uint64_t parts[2]; /* address, length */
+	uint64_t parts[2] = { 0, 0 }; /* address, length */
 	long got = read_own_memory(parts, object, sizeof(parts));
 
 	if (got == (long)sizeof(parts))

@@ -187,9 +187,10 @@ TEST(filter_matches_name_patterns_that_have_none)
 	static const char *const only[] = { "a*", "@lib*" };
 	static const char *const except[] = { "ab", "event" };
 	static const char *const count[] = { "ab", "c" };
+	static const char *const args[] = { "f(int)", "g" };
 	static const struct filter_patterns none = { 0 };
 	const struct filter_patterns patterns = {
-		only, 2, except, 2, count, 2,
+		only, 2, except, 2, count, 2, args, 2,
 	};
 	struct filter_matches *matches;
 	const char *option;
@@ -199,14 +200,19 @@ TEST(filter_matches_name_patterns_that_have_none)
 	filter_matches_function(matches, "ab", "/bin/program");
 	filter_matches_site(matches, "event");
 	filter_matches_count(matches, 0);
+	filter_matches_args(matches, 1);
 	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
 			 "@lib*");
 	ck_assert_str_eq(option, "--filter");
 	ck_assert_str_eq(filter_matches_missing(matches, &at, &option), "c");
 	ck_assert_str_eq(option, "--count");
+	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
+			 "f(int)");
+	ck_assert_str_eq(option, "--args");
 	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
 	at = 0;
 	filter_matches_called(matches, "c", "/lib/libother.so");
+	filter_matches_args(matches, 0);
 	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
 	filter_matches_free(&matches);
 	ck_assert_int_eq(filter_matches_new(&patterns, &matches), 0);
