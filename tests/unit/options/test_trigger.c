@@ -137,6 +137,8 @@ static const struct {
 } bad[] = {
 	{ "", 0, "give a trigger" },
 	{ "  ", 2, "give a trigger" },
+	{ "f(size > 4096) > 1ms", 1, "triggers do not" },
+	{ "call f(a = 1) > 1ms", 6, "triggers do not" },
 	{ "f", 1, "comparison is missing" },
 	{ "parse_request  ", 15, "comparison is missing" },
 	{ "operator>", 9, "comparison is missing" },
