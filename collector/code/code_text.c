@@ -35,8 +35,7 @@ const char *code_refusal_text(enum code_refusal refusal)
 		[CODE_ONLY_JUMPED_TO] =
 			"jumps that may make it a part of another function",
 		[CODE_SPECIAL_CALL] =
-			"a return that comes never, twice or by its caller's "
-			"address",
+			"no return, two returns, or a look at its caller",
 		[CODE_ADDRESS_TAKEN] =
 			"a use of its address other than for calls",
 	};
