@@ -214,7 +214,7 @@ static const struct thunk_area *lock_area_of(ino_t inode)
 	return area;
 }
 
-static bool is_moved(const struct thunk_area *area, uint64_t number)
+static bool is_moved_number(const struct thunk_area *area, uint64_t number)
 {
 	return number < area->functions && area->function[number].is_there &&
 	       area->function[number].kind == THUNK_MOVED;
@@ -222,8 +222,8 @@ static bool is_moved(const struct thunk_area *area, uint64_t number)
 
 /* Copies frame descriptions as they were written, whatever the program has made
  * of them since. Returns false if there are none. */
-static bool read_frames(const struct thunk_area *area, uint64_t offset,
-			void *out, size_t bytes)
+static bool read_written_frames(const struct thunk_area *area, uint64_t offset,
+				void *out, size_t bytes)
 {
 	const uint64_t number = (offset - THUNK_CODE) / THUNK_BYTES;
 	const uint64_t in_thunk = (offset - THUNK_CODE) % THUNK_BYTES;
@@ -236,7 +236,7 @@ static bool read_frames(const struct thunk_area *area, uint64_t offset,
 		return true;
 	}
 	if (offset < THUNK_CODE || in_thunk < THUNK_MOVED_FRAMES ||
-	    in_thunk + bytes > THUNK_BYTES || !is_moved(area, number))
+	    in_thunk + bytes > THUNK_BYTES || !is_moved_number(area, number))
 		return false;
 	memcpy(out,
 	       area->descriptions + number * DESCRIPTION_BYTES +
@@ -251,7 +251,7 @@ bool thunk_area_read(ino_t inode, uint64_t offset, void *out, size_t bytes)
 	bool there =
 		area && offset <= area->bytes && bytes <= area->bytes - offset;
 
-	if (there && !read_frames(area, offset, out, bytes))
+	if (there && !read_written_frames(area, offset, out, bytes))
 		memcpy(out, area->at + offset, bytes);
 	lock_release(&g_areas.lock);
 	return there;
@@ -262,7 +262,7 @@ bool thunk_area_place(ino_t inode, uint64_t offset, struct thunk_place *out)
 	const uint64_t number = (offset - THUNK_CODE) / THUNK_BYTES;
 	const struct thunk_area *area = lock_area_of(inode);
 	const bool moved =
-		offset >= THUNK_CODE && area && is_moved(area, number);
+		offset >= THUNK_CODE && area && is_moved_number(area, number);
 	struct moved_frame frames[THUNK_FRAMES_OF];
 	size_t i = THUNK_FRAMES_OF - 1;
 
