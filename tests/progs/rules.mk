@@ -19,6 +19,7 @@ PROG_FLAGS_cpu/children = -g0 $(NO_HOOKS)
 PROG_FLAGS_export/hostile_names = -g -I preload
 PROG_FLAGS_families/fork_returns = -O2
 PROG_FLAGS_who/requests = -I preload
+PROG_FLAGS_who/request_contexts = -I preload
 PROG_FLAGS_heap/known = -fno-builtin
 PROG_FLAGS_heap/lost = -fno-builtin -g0
 PROG_FLAGS_heap/native = -fno-builtin -fno-optimize-sibling-calls -g0 $(NO_HOOKS)

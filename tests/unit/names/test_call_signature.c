@@ -67,7 +67,7 @@ static size_t describe_value(const struct call_value *value, char *out,
 				value->kind, value->bytes, value->word);
 }
 
-START_TEST(signatures)
+TEST(signatures, EACH(0, ARRAY_SIZE(good)))
 {
 	char why[CALL_SIGNATURE_WHY_BYTES] = "", text[1024];
 	struct call_signature signature;
@@ -87,9 +87,8 @@ START_TEST(signatures)
 		ck_assert_str_eq(text, good[_i].values);
 	call_signature_release(&signature);
 }
-END_TEST
 
-START_TEST(malformed)
+TEST(malformed, EACH(0, ARRAY_SIZE(bad)))
 {
 	char why[CALL_SIGNATURE_WHY_BYTES] = "";
 	struct call_signature signature;
@@ -99,7 +98,6 @@ START_TEST(malformed)
 	ck_assert_msg(strstr(why, bad[_i].why), "%s: %s", bad[_i].text, why);
 	ck_assert(!signature.pattern);
 }
-END_TEST
 
 /* Makes the words of @text; number 7. */
 static struct thunk_words words_of(const char *text, bool texts,
@@ -113,7 +111,7 @@ static struct thunk_words words_of(const char *text, bool texts,
 	return words;
 }
 
-START_TEST(words)
+TEST(words)
 {
 	static const struct {
 		const char *text;
@@ -150,9 +148,8 @@ START_TEST(words)
 		call_signature_release(&signature);
 	}
 }
-END_TEST
 
-START_TEST(texts)
+TEST(texts)
 {
 	struct call_signature signature;
 	struct thunk_words got =
@@ -171,9 +168,8 @@ START_TEST(texts)
 	ck_assert_uint_eq(thunk_words_count(got.texts), 18);
 	call_signature_release(&signature);
 }
-END_TEST
 
-START_TEST(integers)
+TEST(integers)
 {
 	const struct call_value small = { .kind = CALL_VALUE_INT, .bytes = 1 };
 	const struct call_value large = { .kind = CALL_VALUE_UINT, .bytes = 8 };
@@ -191,9 +187,8 @@ START_TEST(integers)
 			 "NEGATIVE");
 	ck_assert_ptr_null(call_value_enumerator(&color, 3));
 }
-END_TEST
 
-START_TEST(numbers)
+TEST(numbers)
 {
 	struct call_layouts *layouts;
 
@@ -212,19 +207,4 @@ START_TEST(numbers)
 	ck_assert_ptr_null(call_layouts_find(layouts, UINT32_MAX));
 	call_layouts_free(&layouts);
 	ck_assert_ptr_null(layouts);
-}
-END_TEST
-
-int main(void)
-{
-	Suite *suite = suite_create("call_signature");
-	TCase *tcase = suite_case(suite, "call_signature");
-
-	tcase_add_loop_test(tcase, signatures, 0, ARRAY_SIZE(good));
-	tcase_add_loop_test(tcase, malformed, 0, ARRAY_SIZE(bad));
-	tcase_add_test(tcase, words);
-	tcase_add_test(tcase, texts);
-	tcase_add_test(tcase, integers);
-	tcase_add_test(tcase, numbers);
-	return suite_run(suite);
 }
