@@ -638,11 +638,12 @@ int thunk_area_add_called(struct thunk_area *area, uint32_t number,
 					    .words = *words };
 	uint8_t code[THUNK_BYTES];
 	uint32_t frame;
-	int known = claim_number(area, number, function, THUNK_MOVED);
+	int known;
 
+	(void)moved_thunk_make(&called, code, &frame);
+	known = claim_number(area, number, function, THUNK_MOVED, code);
 	if (known)
 		return MIN(known, 0);
-	(void)moved_thunk_make(&called, code, &frame);
 	put_moved_thunk(area, number, code, frame);
 	return 0;
 }
