@@ -16,6 +16,18 @@ const char *open_range_given(const struct open_range *wish)
 	return range_command_option(&wish->range, wish->thread);
 }
 
+/* Returns 0, -EDOM after one line in the log, or another -errno. */
+static int find_range(const struct open_range *wish, const char *dir,
+		      const char *path, struct cut_ranges *ranges,
+		      struct trace_bounds *bounds)
+{
+	struct time_range range;
+	int err = range_command_read(&wish->range, dir, path, NULL, true,
+				     bounds, &range);
+
+	return err ? err : cut_ranges_add(ranges, range.from_ns, range.to_ns);
+}
+
 /* Cuts into @file. Returns 0, -EDOM or -ESRCH after one line in the log, or
  * another -errno. */
 static int cut_to(const struct open_range *wish, const char *dir,
@@ -26,6 +38,7 @@ static int cut_to(const struct open_range *wish, const char *dir,
 	struct trace_bounds bounds = { 0 };
 	struct cut_ranges ranges = { 0 };
 	struct cut_threads threads = { 0 };
+	int err = find_range(wish, dir, trace, &ranges, &bounds);
 	const struct trace_cut_wish cut = {
 		.path = trace,
 		.of = dir,
@@ -35,11 +48,7 @@ static int cut_to(const struct open_range *wish, const char *dir,
 		.thread = wish->thread,
 		.progress = &tell,
 	};
-	struct time_range range;
-	int err = range_command_read(&wish->range, dir, trace, NULL, true,
-				     &bounds, &range);
 
-	err = err ? err : cut_ranges_add(&ranges, range.from_ns, range.to_ns);
 	if (!err && wish->thread)
 		err = cut_threads_find(wish->thread, trace, &threads);
 	if (!err) {
