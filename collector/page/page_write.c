@@ -39,7 +39,9 @@
 #define MAGIC_BYTES 8
 #define GZIP_LEVEL 7
 /* Limit of compressed data; base64 makes it 4/3. */
+#ifndef DATA_BYTES_MAX
 #define DATA_BYTES_MAX (7u << 20)
+#endif
 /* Smaller nodes are merged: first those below 0.1 %, then more until the data
  * is small enough. */
 #define PER_TEN_THOUSAND 10
@@ -181,6 +183,26 @@ static int read_recordings(struct page *page)
 
 /* --- the data --- */
 
+static int put_page_columns(struct page *page)
+{
+	int err = page_time_put_threads(&page->data, &page->columns);
+
+	if (!err && page->data.calls)
+		err = page_time_put(&page->data, &page->columns);
+	if (!err && !page->options->no_source)
+		err = page_source_put(&page->data, &page->columns);
+	if (!err)
+		err = page_tree_put_functions(&page->data, &page->columns);
+	if (!err) {
+		page_columns_begin(&page->columns, "text", "text");
+		for (uint32_t i = 0; i <= page->data.texts.pool.count; i++)
+			page_columns_put_text(
+				&page->columns,
+				trace_texts_get(&page->data.texts, i));
+	}
+	return err;
+}
+
 static int make_stream(const struct page *page, struct bytes *out)
 {
 	char *header =
@@ -199,57 +221,39 @@ static int make_stream(const struct page *page, struct bytes *out)
 	return out->failed || page->columns.bytes.failed ? -ENOMEM : 0;
 }
 
+static int pack_bytes(struct page *page, const struct bytes *bytes)
+{
+	struct libdeflate_compressor *compressor =
+		libdeflate_alloc_compressor(GZIP_LEVEL);
+	size_t room;
+
+	if (!compressor)
+		return -ENOMEM;
+	room = libdeflate_gzip_compress_bound(compressor, bytes->count);
+	free(page->packed);
+	page->packed = malloc(room);
+	if (page->packed)
+		page->packed_bytes = libdeflate_gzip_compress(
+			compressor, bytes->at, bytes->count, page->packed,
+			room);
+	libdeflate_free_compressor(compressor);
+	return page->packed && page->packed_bytes ? 0 : -ENOMEM;
+}
+
 /* Makes the data, with ever fewer nodes until it is small enough. */
 static int make_data(struct page *page)
 {
+	int err = put_page_columns(page);
 	size_t count = page->columns.count;
-	int err = page_time_put_threads(&page->data, &page->columns);
 
-	if (!err && page->data.calls)
-		err = page_time_put(&page->data, &page->columns);
-	if (!err && !page->options->no_source)
-		err = page_source_put(&page->data, &page->columns);
-	if (!err)
-		err = page_tree_put_functions(&page->data, &page->columns);
-	if (!err) {
-		page_columns_begin(&page->columns, "text", "text");
-		for (uint32_t i = 0; i <= page->data.texts.pool.count; i++)
-			page_columns_put_text(
-				&page->columns,
-				trace_texts_get(&page->data.texts, i));
-	}
 	for (uint32_t share = PER_TEN_THOUSAND; !err; share *= 3) {
 		err = page_tree_put(&page->data, share, &page->columns);
 		if (!err) {
 			struct bytes bytes = { 0 };
 
 			err = make_stream(page, &bytes);
-			if (!err) {
-				struct libdeflate_compressor *compressor =
-					libdeflate_alloc_compressor(GZIP_LEVEL);
-				size_t room;
-
-				if (!compressor) {
-					err = -ENOMEM;
-				} else {
-					room = libdeflate_gzip_compress_bound(
-						compressor, bytes.count);
-					free(page->packed);
-					page->packed = malloc(room);
-					if (page->packed)
-						page->packed_bytes =
-							libdeflate_gzip_compress(
-								compressor,
-								bytes.at,
-								bytes.count,
-								page->packed,
-								room);
-					libdeflate_free_compressor(compressor);
-					err = page->packed && page->packed_bytes
-						      ? 0
-						      : -ENOMEM;
-				}
-			}
+			if (!err)
+				err = pack_bytes(page, &bytes);
 			bytes_release(&bytes);
 		}
 		if (page->packed_bytes <= DATA_BYTES_MAX ||
