@@ -481,7 +481,8 @@ static void take_flow(struct fibers *fibers, uint64_t word, uint64_t clock)
 		break;
 	case FLOW_CATCH:
 		replay = fibers_current(fibers);
-		/* Unwinding continues @bytes above the unwinder; 0: unknown. */
+		/* Unwinding continues so many bytes above the unwinder; 0:
+		 * unknown. */
 		if (address)
 			replay_land(replay, word, address,
 				    fiber_ns(fibers, clock));
@@ -567,12 +568,10 @@ static void look_for_unrecorded_return(struct fibers *fibers, uint64_t word,
 
 static void retire_range(struct fibers *fibers, struct address_range range)
 {
-	uint64_t cost;
-	uint64_t count = 0;
+	uint64_t cost = 0;
 
 	for (uint32_t i = 0; i < fibers->count; i++)
-		count += fibers->fiber[i].replay->cct.live_count;
-	cost = count;
+		cost += fibers->fiber[i].replay->cct.live_count;
 	if (cost > fibers->retire_credit) {
 		fibers->skipped_maps++;
 		return;

@@ -354,6 +354,7 @@ void index_build_begin(struct index_build *build, const struct index_now *now)
 				  build->listed_count);
 	else if (start_chunk(build, now) < 0)
 		index_build_stop(build);
+	/* A checkpoint has the open slices behind the first @same. */
 	if (!build->stopped) {
 		uint64_t outer_ns = same ? build->listed[same - 1].begin_ns : 0;
 
@@ -395,6 +396,23 @@ static void add_time(struct index_build *build, struct cct_node *node,
 
 	if (touch)
 		touch->total_ns -= build->apart ? -ns : ns;
+}
+
+/* Turns the time of ended calls into the time within the chunk. */
+static void clip_times(struct index_build *build, const struct index_now *now)
+{
+	uint32_t same = count_same(build->start, build->start_count,
+				   build->listed, build->listed_count);
+	uint64_t start_ns = build->start_ns;
+
+	for (uint32_t i = 0; i < same; i++)
+		add_time(build, build->start[i].node, now->last_ns - start_ns);
+	for (uint32_t i = same; i < build->start_count; i++)
+		add_time(build, build->start[i].node,
+			 build->start[i].begin_ns - start_ns);
+	for (uint32_t i = same; i < build->listed_count; i++)
+		add_time(build, build->listed[i].node,
+			 now->last_ns - build->listed[i].begin_ns);
 }
 
 /* Returns true if a slice is not below its caller in the tree, for want of
@@ -449,23 +467,13 @@ static void put_row(struct index_build *build, uint32_t number, uint64_t calls,
 	build->row_before = number;
 }
 
-static void put_chunk(struct index_build *build, const struct index_now *now)
+/* Keeps only touched nodes with calls or time in this chunk. Returns the number
+ * of rows, with waits. */
+static uint64_t make_rows(struct index_build *build)
 {
+	uint32_t kept = 0;
 	uint64_t rows;
-	uint32_t same = count_same(build->start, build->start_count,
-				   build->listed, build->listed_count);
-	uint64_t start_ns = build->start_ns;
-	uint32_t kept;
 
-	for (uint32_t i = 0; i < same; i++)
-		add_time(build, build->start[i].node, now->last_ns - start_ns);
-	for (uint32_t i = same; i < build->start_count; i++)
-		add_time(build, build->start[i].node,
-			 build->start[i].begin_ns - start_ns);
-	for (uint32_t i = same; i < build->listed_count; i++)
-		add_time(build, build->listed[i].node,
-			 now->last_ns - build->listed[i].begin_ns);
-	kept = 0;
 	for (uint32_t i = 0; i < build->touch_count; i++) {
 		const struct index_touch in = in_chunk(build, i);
 
@@ -479,14 +487,11 @@ static void put_chunk(struct index_build *build, const struct index_now *now)
 	rows = kept;
 	for (uint32_t i = 0; i < build->wait_count; i++)
 		rows += number_wait(build, &build->waits[i]);
-	put(build, build->chunk);
-	put(build, is_rough(build, now) ? INDEX_CHUNK_ROUGH : 0);
-	put(build, build->start_ns);
-	put(build, now->last_ns);
-	put(build, now->spans - build->start_spans);
-	put(build, build->lost);
-	put(build, build->paused);
-	put(build, rows);
+	return rows;
+}
+
+static void put_rows(struct index_build *build)
+{
 	build->row_before = 0;
 	for (uint32_t i = 0; i < build->touch_count; i++) {
 		const struct index_touch *in = &build->touched[i];
@@ -504,6 +509,23 @@ static void put_chunk(struct index_build *build, const struct index_now *now)
 				wait->total_ns, wait->longest_ns);
 		wait->calls = wait->total_ns = wait->longest_ns = 0;
 	}
+}
+
+static void put_chunk(struct index_build *build, const struct index_now *now)
+{
+	uint64_t rows;
+
+	clip_times(build, now);
+	rows = make_rows(build);
+	put(build, build->chunk);
+	put(build, is_rough(build, now) ? INDEX_CHUNK_ROUGH : 0);
+	put(build, build->start_ns);
+	put(build, now->last_ns);
+	put(build, now->spans - build->start_spans);
+	put(build, build->lost);
+	put(build, build->paused);
+	put(build, rows);
+	put_rows(build);
 	put_item(build, INDEX_CHUNK);
 	build->overflowed = now->overflowed;
 	build->lost = build->paused = 0;

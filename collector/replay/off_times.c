@@ -23,6 +23,31 @@ static struct cct_kernel *open_node(struct off_times *off,
 	return kernel;
 }
 
+/* Counts a finished wait of @ns for @kernel. @told: the event with its object,
+ * or NULL. Object and call are chosen by majority vote (Boyer-Moore). */
+static void note_wait(struct cct_kernel *kernel, uint64_t ns,
+		      const struct kernel_event *told)
+{
+	struct kernel_waits *waits =
+		&kernel->waits[ns < CPU_LONG_NS ? KERNEL_WAITS_SHORT
+						: KERNEL_WAITS_LONG];
+	const char *object;
+
+	if (!told) {
+		waits->unread++;
+		waits->unread_ns += ns;
+		return;
+	}
+	object = (const char *)(uintptr_t)told->value;
+	if (!waits->object_votes)
+		waits->object = object;
+	if (!waits->call_votes)
+		waits->call = told->call;
+	waits->object_votes += waits->object == object ? 1 : -1u;
+	waits->call_votes += waits->call == told->call ? 1 : -1u;
+	waits->read++;
+}
+
 /* Adds @step to the node at @place. @told: the event that ended @step if the
  * wait's object was read, else NULL. */
 static void add_off_step(struct off_times *off, const struct sched_step *step,
@@ -43,29 +68,8 @@ static void add_off_step(struct off_times *off, const struct sched_step *step,
 		kernel->counts.waits += step->whole;
 		kernel->counts.told_waits += told != NULL;
 		kernel->counts.told_ns += told ? step->ns : 0;
-		if (step->whole) {
-			struct kernel_waits *waits =
-				&kernel->waits[step->ns < CPU_LONG_NS
-						       ? KERNEL_WAITS_SHORT
-						       : KERNEL_WAITS_LONG];
-			const char *object;
-
-			if (!told) {
-				waits->unread++;
-				waits->unread_ns += step->ns;
-			} else {
-				object = (const char *)(uintptr_t)told->value;
-				if (!waits->object_votes)
-					waits->object = object;
-				if (!waits->call_votes)
-					waits->call = told->call;
-				waits->object_votes +=
-					waits->object == object ? 1 : -1u;
-				waits->call_votes +=
-					waits->call == told->call ? 1 : -1u;
-				waits->read++;
-			}
-		}
+		if (step->whole)
+			note_wait(kernel, step->ns, told);
 	} else if (step->state == SCHED_PREEMPTED) {
 		kernel->open_preempted_ns += step->ns;
 		/* The first run on a CPU also costs a switch. */
@@ -287,6 +291,8 @@ static struct leftover split_rest(struct off_times *off, struct off_sums *rest,
 		wanted -= MIN(wanted, rest->unknown_ns);
 		wake = share_out(off->open, wanted, true);
 	} else {
+		/* The kernel counts less time in run queues: each preempted
+		 * stretch gives up its part of the excess. */
 		scaled = 0;
 		for (struct cct_kernel *one = off->open; one;
 		     one = one->next_open) {

@@ -138,6 +138,18 @@ static int reserve_head(struct order *order)
 	return 0;
 }
 
+/* Under both locks. */
+static void take_next_heap(struct order *order)
+{
+	if (!order->next_heap)
+		return;
+	free(order->heap);
+	order->heap = order->next_heap;
+	order->heap_room = order->next_heap_room;
+	order->next_heap = NULL;
+	order->next_heap_room = 0;
+}
+
 int order_open(struct order *order, struct order_stream **out)
 {
 	struct order_stream *stream = calloc(1, sizeof(*stream));
@@ -196,26 +208,30 @@ void order_flush(struct order_stream *stream)
 
 static void release_items(struct order *order, uint64_t limit);
 
+/* Starts the only chunk again if all of it was read. Under both locks. */
+static bool reuse_chunk(struct order_stream *stream)
+{
+	struct order_chunk *chunk = stream->last;
+
+	if (stream->first != chunk || stream->read < CHUNK_ITEMS)
+		return false;
+	chunk->flushed = stream->read = stream->stop_count = 0;
+	stream->next = chunk->item;
+	return true;
+}
+
 /* Hands all flushed items to the consumer, in any order. Returns true if that
  * made room in @stream. */
 static bool release_items_early(struct order_stream *stream)
 {
 	struct order *order = stream->order;
 	bool room;
-	struct order_chunk *chunk;
 
 	order_lock(order);
 	atom_add_rlx(&order->early, 1); /* relaxed: a counter; the lock */
 	release_items(order, UINT64_MAX);
 	lock_acquire(&order->lock);
-	chunk = stream->last;
-	if (stream->first != chunk || stream->read < CHUNK_ITEMS) {
-		room = false;
-	} else {
-		chunk->flushed = stream->read = stream->stop_count = 0;
-		stream->next = chunk->item;
-		room = true;
-	}
+	room = reuse_chunk(stream);
 	lock_release(&order->lock);
 	order_unlock(order);
 	return room;
@@ -283,19 +299,25 @@ static bool next_chunk(struct order *order, struct order_stream *stream)
 	return stream->read < readable_items(stream);
 }
 
+static void free_stream(struct order *order, uint32_t index)
+{
+	struct order_stream *stream = order->stream[index];
+
+	if (stream->first)
+		give_chunk(order, stream->first);
+	order->stream[index] = order->stream[--order->count];
+	/* relaxed: what order_close() added */
+	atom_add_rlx(&order->pending, -1ULL);
+	free(stream);
+}
+
 /* Notes how far each stream may be read, and puts its head into the heap. Under
  * consuming. */
 static void note_marks(struct order *order, uint64_t limit)
 {
 	order->heap_count = 0;
 	lock_acquire(&order->lock);
-	if (order->next_heap) {
-		free(order->heap);
-		order->heap = order->next_heap;
-		order->heap_room = order->next_heap_room;
-		order->next_heap = NULL;
-		order->next_heap_room = 0;
-	}
+	take_next_heap(order);
 	for (uint32_t i = order->count; i-- > 0;) {
 		struct order_stream *stream = order->stream[i];
 		const struct order_item *item;
@@ -312,15 +334,8 @@ static void note_marks(struct order *order, uint64_t limit)
 			give_chunk(order, old);
 		}
 		if (stream->read == readable_items(stream)) {
-			if (stream->closed) {
-				if (stream->first)
-					give_chunk(order, stream->first);
-				order->stream[i] =
-					order->stream[--order->count];
-				/* relaxed: what order_close() added */
-				atom_add_rlx(&order->pending, -1ULL);
-				free(stream);
-			}
+			if (stream->closed)
+				free_stream(order, i);
 			continue;
 		}
 		item = &stream->first->item[stream->read];

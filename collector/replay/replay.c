@@ -602,6 +602,7 @@ static void pop_frame(struct replay *replay, uint64_t ns,
 	}
 	/* First, so that a block which ends here ends before the call. */
 	written = frame->written && end_slice(replay, &end, cause);
+	/* Before the call is counted. */
 	if (replay->index) {
 		struct cct_node *node = frame->node;
 
@@ -709,6 +710,7 @@ static bool is_entry_frame(const struct replay *replay,
 static void set_state(struct replay *replay, struct cct_function *function,
 		      const struct function_then *state)
 {
+	/* No thunk has counted the calls so far. */
 	if (function->asked && state->connected && !function->connected) {
 		struct replay_frame *frame = replay->top;
 		struct replay_frame *stop = frame - search_range(replay, frame);
@@ -746,6 +748,32 @@ static void ask_state(struct replay *replay, struct cct_function *function,
 	set_state(replay, function, &state);
 }
 
+/* Applies @change to @function. The log itself knows only the last changes of a
+ * function. */
+static void follow_change(struct replay *replay, struct cct_function *function,
+			  const struct function_change *change)
+{
+	struct function_then state = {
+		.connected = change->kind != FUNCTION_LOG_UNLOADED,
+		.entry_build = function->entry_build,
+		.off = change->kind == FUNCTION_LOG_OFF ||
+		       (function->off &&
+			change->kind == FUNCTION_LOG_CONNECTED),
+		.off_ns = change->kind == FUNCTION_LOG_OFF ? change->ns
+							   : function->off_ns,
+		.connect_ns = change->kind == FUNCTION_LOG_CONNECTED
+				      ? change->ns
+				      : function->connect_ns,
+	};
+
+	if (change->kind == FUNCTION_LOG_CONNECTED)
+		state.entry_build =
+			function_log_state(replay->log, function->address,
+					   change->ns)
+				.entry_build;
+	set_state(replay, function, &state);
+}
+
 /* Also true for a frame that began while the function was off, because the log
  * was late. */
 static bool has_gone_off(const struct replay *replay,
@@ -760,6 +788,17 @@ static bool has_gone_off(const struct replay *replay,
 	}
 	function = frame->node->function;
 	return function->off || function->off_ns > frame->begin_ns;
+}
+
+static void detach_frames(struct replay *replay, uint64_t ns)
+{
+	struct replay_frame *frame = replay->top;
+	struct replay_frame *stop = frame - search_range(replay, frame);
+
+	for (; frame > stop; frame--)
+		if (has_gone_off(replay, frame, ns))
+			frame->same = REPLAY_DETACHED;
+	search_pay(replay, (size_t)(replay->top - frame));
 }
 
 /* For a replay that was away so long that the log lost changes. Asks for all
@@ -797,41 +836,11 @@ static uint64_t follow_log(struct replay *replay, uint64_t ns)
 		replay->log_done++;
 		off |= change.kind == FUNCTION_LOG_OFF;
 		function = cct_find_function(&replay->cct, change.function);
-		if (function && function->asked) {
-			struct function_then state = {
-				.connected =
-					change.kind != FUNCTION_LOG_UNLOADED,
-				.entry_build = function->entry_build,
-				.off = change.kind == FUNCTION_LOG_OFF ||
-				       (function->off &&
-					change.kind == FUNCTION_LOG_CONNECTED),
-				.off_ns = change.kind == FUNCTION_LOG_OFF
-						  ? change.ns
-						  : function->off_ns,
-				.connect_ns =
-					change.kind == FUNCTION_LOG_CONNECTED
-						? change.ns
-						: function->connect_ns,
-			};
-
-			if (change.kind == FUNCTION_LOG_CONNECTED)
-				state.entry_build =
-					function_log_state(replay->log,
-							   function->address,
-							   change.ns)
-						.entry_build;
-			set_state(replay, function, &state);
-		}
+		if (function && function->asked)
+			follow_change(replay, function, &change);
 	}
-	if (off) {
-		struct replay_frame *frame = replay->top;
-		struct replay_frame *stop = frame - search_range(replay, frame);
-
-		for (; frame > stop; frame--)
-			if (has_gone_off(replay, frame, ns))
-				frame->same = REPLAY_DETACHED;
-		search_pay(replay, (size_t)(replay->top - frame));
-	}
+	if (off)
+		detach_frames(replay, ns);
 	return due_ns;
 }
 
@@ -1010,6 +1019,29 @@ static uint32_t count_same_sp(const struct replay_frame *below, uint64_t word)
 	return below->same + 1;
 }
 
+static void count_late(struct replay *replay, struct cct_function *function)
+{
+	replay->counts.late_begins++;
+	if (function->off_ns == function->connect_ns)
+		function->calls_before++;
+	else
+		function->late_calls++;
+}
+
+static void push_deep_span(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	struct replay_frame *below = replay->top;
+
+	*++replay->top = (struct replay_frame){
+		.word = word,
+		.begin_ns = ns,
+		.waited_ns = replay->counts.wait_ns,
+		.node = below->node,
+		.same = count_same_sp(below, word),
+		.cut = true,
+	};
+}
+
 static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	struct cct_node *node = cct_child(&replay->cct, replay->top->node,
@@ -1030,12 +1062,7 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 			return;
 		}
 		if (node->function->off) {
-			replay->counts.late_begins++;
-			if (node->function->off_ns ==
-			    node->function->connect_ns)
-				node->function->calls_before++;
-			else
-				node->function->late_calls++;
+			count_late(replay, node->function);
 			push_phantom(replay, word, ns);
 			replay->top->same = REPLAY_DETACHED;
 			return;
@@ -1078,60 +1105,68 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 	replay->counts.events++;
 }
 
+/* Returns the word of stack[0]: any call after @word is deeper. */
+static uint64_t outermost_word(uint64_t word)
+{
+	return ((word & RECORD_SP_MASK) + 0x1000) & RECORD_SP_MASK;
+}
+
+/* Ends frames that a longjmp has left behind, as the next begin shows. */
+static void repair_before_begin(struct replay *replay, uint64_t word,
+				uint64_t ns)
+{
+	struct replay_frame *top = replay->top, *dead = NULL;
+	int depth = replay_sp_below(top->word, word);
+
+	if (depth < 0) {
+		dead = find_exact_frame(replay, top, word)
+			       ?: find_entry_frame(replay, word);
+	} else if (depth == 0 && top->same >= SAME_FRAMES_MAX) {
+		for (dead = top - top->same; dead < top; dead++)
+			if (same_function(dead->word, word))
+				break;
+	}
+	if (dead && !replay_is_phantom(dead))
+		pop_frames_above(replay, dead - 1, ns, REPLAY_GUESS);
+}
+
+static void count_folded(struct replay *replay, struct cct_node *caller,
+			 uint64_t word)
+{
+	struct cct_node *node =
+		cct_child(&replay->cct, caller, record_payload(word));
+
+	if (replay->index)
+		index_build_skip(replay->index, node, 0);
+	cct_count(node, caller, 0);
+}
+
 static void take_begin(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	/* Beyond the deepest frame, the place of a BEGIN is unknown. */
 	if (!replay->over)
 		drop_detached_frames(replay, word, ns);
-	/* Ends frames that a longjmp has left behind, as this begin shows. */
-	if (!is_stack_empty(replay) && !replay->over) {
-		struct replay_frame *top = replay->top, *dead = NULL;
-		int depth = replay_sp_below(top->word, word);
-
-		if (depth < 0) {
-			dead = find_exact_frame(replay, top, word)
-				       ?: find_entry_frame(replay, word);
-		} else if (depth == 0 && top->same >= SAME_FRAMES_MAX) {
-			for (dead = top - top->same; dead < top; dead++)
-				if (same_function(dead->word, word))
-					break;
-		}
-		if (dead && !replay_is_phantom(dead))
-			pop_frames_above(replay, dead - 1, ns, REPLAY_GUESS);
-	}
+	if (!is_stack_empty(replay) && !replay->over)
+		repair_before_begin(replay, word, ns);
 	if (is_stack_empty(replay))
-		replay->top->word =
-			((word & RECORD_SP_MASK) + 0x1000) & RECORD_SP_MASK;
+		replay->top->word = outermost_word(word);
 	if (!replay->outer_word)
 		replay->outer_word = word;
 	if (replay->top + 1 == stack_end(replay) && !stack_grow(replay)) {
 		struct cct_node *caller = replay->top->node;
 		bool cut = is_too_deep(replay);
-		struct cct_node *node;
 
 		replay->over++;
 		if (cut)
 			return;
 		replay->counts.spans++;
 		replay->counts.folded_spans++;
-		node = cct_child(&replay->cct, caller, record_payload(word));
-		if (replay->index)
-			index_build_skip(replay->index, node, 0);
-		cct_count(node, caller, 0);
+		count_folded(replay, caller, word);
 		return;
 	}
-	if (is_too_deep(replay)) {
-		struct replay_frame *below = replay->top;
-
-		*++replay->top = (struct replay_frame){
-			.word = word,
-			.begin_ns = ns,
-			.waited_ns = replay->counts.wait_ns,
-			.node = below->node,
-			.same = count_same_sp(below, word),
-			.cut = true,
-		};
-	} else
+	if (is_too_deep(replay))
+		push_deep_span(replay, word, ns);
+	else
 		push_span(replay, word, ns);
 }
 
@@ -1146,6 +1181,15 @@ static void take_phantom(struct replay *replay, uint64_t word, uint64_t ns)
 	push_phantom(replay, word, ns);
 	if (state_of(replay, word).off)
 		replay->top->same = REPLAY_DETACHED;
+}
+
+static void take_paused_begin(struct replay *replay, uint64_t word, uint64_t ns)
+{
+	bool counts = !is_too_deep(replay);
+
+	replay->counts.paused_spans += counts;
+	replay->untold_paused += counts;
+	take_phantom(replay, word, ns);
 }
 
 /* The END @word has the function of @top, but another hint. Returns the frame
@@ -1313,24 +1357,43 @@ uint64_t replay_ns(struct replay *replay, uint64_t clock, uint64_t now_ns)
 
 /* --- every record -------------------------------------------------------- */
 
+static void write_wait(struct replay *replay, uint64_t ns, uint64_t end_ns)
+{
+	struct out_event event = { .type = OUT_BEGIN, .name = INDEX_WAIT_NAME };
+	struct index_slice_end end;
+
+	/* No open call ends before the wait. */
+	end_ns = not_before_last(replay, MAX(ns, end_ns));
+	replay->counts.waits++;
+	replay->counts.wait_ns += end_ns - ns;
+	replay->top->node->wait_ns += end_ns - ns;
+	if (replay->written + replay->pending == REPLAY_SLICES_MAX)
+		return;
+	write_all_pending(replay);
+	/* Both in one block, because no stack has this slice. */
+	output_reserve(replay, 2 * PACKET_BYTES);
+	write_event(replay, ns, &event);
+	replay->written++;
+	write_end(replay, end_ns, 0, REPLAY_ENDED);
+	if (replay->index) {
+		end = (struct index_slice_end){ .depth = replay->written,
+						.begin_ns = ns,
+						.end_ns = end_ns };
+		index_build_wait(replay->index, replay->top->node, &end);
+	}
+}
+
 static int take_record(struct replay *replay, uint64_t word, uint64_t clock)
 {
 	uint64_t ns = not_before_last(replay, clock_to_ns(replay, clock));
-	uint64_t end_ns;
-	struct out_event event = { .type = OUT_BEGIN, .name = INDEX_WAIT_NAME };
-	struct index_slice_end end;
 
 	if (replay->untold_paused && !replay->paused)
 		write_pause(replay);
 	switch (record_kind(word)) {
 	case RECORD_BEGIN:
-		if (replay->paused) {
-			bool counts = !is_too_deep(replay);
-
-			replay->counts.paused_spans += counts;
-			replay->untold_paused += counts;
-			take_phantom(replay, word, ns);
-		} else
+		if (replay->paused)
+			take_paused_begin(replay, word, ns);
+		else
 			take_begin(replay, word, ns);
 		return 0;
 	case RECORD_END:
@@ -1346,30 +1409,8 @@ static int take_record(struct replay *replay, uint64_t word, uint64_t clock)
 		truncate_open_spans(replay, record_payload(word), ns);
 		return 0;
 	case RECORD_WAIT:
-		end_ns = clock_to_ns(replay, clock + record_payload(word));
-		/* No open call ends before the wait. */
-		end_ns = not_before_last(replay, MAX(ns, end_ns));
-		replay->counts.waits++;
-		replay->counts.wait_ns += end_ns - ns;
-		replay->top->node->wait_ns += end_ns - ns;
-		if (replay->written + replay->pending != REPLAY_SLICES_MAX) {
-			write_all_pending(replay);
-			/* Both in one block, because no stack has this
-			 * slice. */
-			output_reserve(replay, 2 * PACKET_BYTES);
-			write_event(replay, ns, &event);
-			replay->written++;
-			write_end(replay, end_ns, 0, REPLAY_ENDED);
-			if (replay->index) {
-				end = (struct index_slice_end){
-					.depth = replay->written,
-					.begin_ns = ns,
-					.end_ns = end_ns
-				};
-				index_build_wait(replay->index,
-						 replay->top->node, &end);
-			}
-		}
+		write_wait(replay, ns,
+			   clock_to_ns(replay, clock + record_payload(word)));
 		return 0;
 	case RECORD_PAUSED:
 		replay_paused(replay, record_payload(word));

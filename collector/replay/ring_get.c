@@ -111,6 +111,8 @@ static uint64_t find_free(struct ring_get *ring, uint64_t now_ns)
 		return ring->tail;
 	if (read < give)
 		return ring->freed;
+	/* The writer is slow if it took long for the cells that were read since
+	 * freed moved. */
 	if (!ring->freed_ns || now_ns <= ring->freed_ns ||
 	    (now_ns - ring->freed_ns) / SLOW_CELL_NS <
 		    ring->tail - ring->freed_tail)
