@@ -148,6 +148,8 @@ int diff_check_condition(const struct diff *diff, size_t number)
 	for (size_t row = 0; row < runs_row_count(runs); row++)
 		if (matches(diff, condition, row))
 			return 0;
+	/* A renamed or misspelt function: the condition would never hold
+	 * again. */
 	glob = condition->glob;
 	count = runs->functions.count;
 	names = calloc(count + 1, sizeof(*names));
@@ -166,6 +168,23 @@ int diff_check_condition(const struct diff *diff, size_t number)
 	return diff->allow_absent ? 0 : -EINVAL;
 }
 
+static void print_failed_row(const struct diff *diff, size_t number, size_t row,
+			     const struct row_names *names, FILE *out)
+{
+	const struct expression *condition = &diff->conditions[number];
+	uint32_t metric = runs_find_metric(diff->runs, condition->value);
+	const struct judge_cell *cell = judged_cell(&diff->judged, row, metric);
+	char a[ROW_VALUE_TEXT], b[ROW_VALUE_TEXT];
+
+	fputs("fail: ", out);
+	text_out(condition->text, out);
+	fputs(": ", out);
+	row_print(names, row, out);
+	fprintf(out, ": %s -> %s\n",
+		row_value(&diff->runs->metric[metric], cell->a, false, a),
+		row_value(&diff->runs->metric[metric], cell->b, false, b));
+}
+
 size_t diff_print_failed(const struct diff *diff,
 			 const struct diff_options *options, FILE *out)
 {
@@ -180,23 +199,8 @@ size_t diff_print_failed(const struct diff *diff,
 				continue;
 			failed++;
 			if (!row_names_make(diff->runs, &row, 1,
-					    options->full_names, &names)) {
-				uint32_t metric = runs_find_metric(
-					diff->runs, diff->conditions[i].value);
-				const struct judge_cell *cell =
-					judged_cell(&diff->judged, row, metric);
-				char a[ROW_VALUE_TEXT], b[ROW_VALUE_TEXT];
-
-				fputs("fail: ", out);
-				text_out(diff->conditions[i].text, out);
-				fputs(": ", out);
-				row_print(&names, row, out);
-				fprintf(out, ": %s -> %s\n",
-					row_value(&diff->runs->metric[metric],
-						  cell->a, false, a),
-					row_value(&diff->runs->metric[metric],
-						  cell->b, false, b));
-			}
+					    options->full_names, &names))
+				print_failed_row(diff, i, row, &names, out);
 			row_names_release(&names);
 		}
 	}

@@ -118,6 +118,15 @@ static void choose_how(const struct judging *by, size_t metric)
 
 /* --- exact --------------------------------------------------------------- */
 
+static void judge_exact(const struct judging *by)
+{
+	for (size_t row = 0; row < runs_row_count(by->runs); row++) {
+		struct judge_cell *cell = cell_at(by->out, row, by->metric);
+
+		cell->changed = cell->a != cell->b;
+	}
+}
+
 /* --- the spread ---------------------------------------------------------- */
 
 /* Returns the least variance of a row with mean @mean: counts of random events
@@ -342,15 +351,9 @@ static void judge_all(struct judging *by)
 		by->spread_metrics += by->out->metric[m].how == JUDGE_SPREAD;
 	}
 	for (by->metric = 0; by->metric < by->out->metric_count; by->metric++) {
-		if (by->out->metric[by->metric].how == JUDGE_EXACT) {
-			for (size_t row = 0; row < runs_row_count(by->runs);
-			     row++) {
-				struct judge_cell *cell =
-					cell_at(by->out, row, by->metric);
-
-				cell->changed = cell->a != cell->b;
-			}
-		} else if (by->out->metric[by->metric].how == JUDGE_SPREAD)
+		if (by->out->metric[by->metric].how == JUDGE_EXACT)
+			judge_exact(by);
+		else if (by->out->metric[by->metric].how == JUDGE_SPREAD)
 			judge_spread(by);
 	}
 }

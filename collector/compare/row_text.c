@@ -116,31 +116,37 @@ void row_print(const struct row_names *names, size_t row, FILE *out)
 
 /* --- rows of a table ----------------------------------------------------- */
 
+/* Sets @text to the remark behind the name. */
+static void note_row(const struct runs *runs, size_t row, char *text,
+		     size_t room)
+{
+	const struct runs_function *function = runs_frame(runs, row, 0);
+	const struct runs_function *other = function;
+	char folded[NAME_FOLD_BYTES];
+
+	text[0] = '\0';
+	if (function->other != RUNS_NONE)
+		other = runs_function(runs, function->other);
+	name_fold(other->name, folded);
+	if (function->match == RUNS_RENAMED)
+		snprintf(text, room, "(now %.200s)", folded);
+	else if (is_moved(function, other))
+		snprintf(text, room, "(now in [%.100s])",
+			 path_name(other->module));
+	else if (runs->first_b < runs->count && !runs_present(runs, row, false))
+		snprintf(text, room, "(only in B)");
+	else if (runs->first_b < runs->count && !runs_present(runs, row, true))
+		snprintf(text, room, "(only in A)");
+}
+
 void row_add(const struct runs *runs, size_t row, const char *const *cells,
 	     struct table *table)
 {
 	const struct runs_function *function = runs_frame(runs, row, 0);
 	char note[512];
-	size_t room;
-	const struct runs_function *other;
-	char folded[NAME_FOLD_BYTES];
 
 	table_add(table, cells, function->name, function->module);
-	room = sizeof(note);
-	other = function;
-	note[0] = '\0';
-	if (function->other != RUNS_NONE)
-		other = runs_function(runs, function->other);
-	name_fold(other->name, folded);
-	if (function->match == RUNS_RENAMED)
-		snprintf(note, room, "(now %.200s)", folded);
-	else if (is_moved(function, other))
-		snprintf(note, room, "(now in [%.100s])",
-			 path_name(other->module));
-	else if (runs->first_b < runs->count && !runs_present(runs, row, false))
-		snprintf(note, room, "(only in B)");
-	else if (runs->first_b < runs->count && !runs_present(runs, row, true))
-		snprintf(note, room, "(only in A)");
+	note_row(runs, row, note, sizeof(note));
 	if (note[0])
 		table_behind(table, note);
 	for (uint32_t i = 1; i < runs_row(runs, row)->depth; i++) {

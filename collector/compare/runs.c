@@ -210,6 +210,7 @@ static void set_sampled(struct runs *runs)
 
 			if (run->profile[CPU] &&
 			    (metric->profile == CPU ||
+			     /* A time that may come from samples. */
 			     (strncmp(metric->key, "wall", 4) == 0 &&
 			      strncmp(metric->key, "wall_measured", 13) != 0 &&
 			      summary_time_is_sampled(run->summary)))) {
@@ -271,6 +272,27 @@ static int intern_runs_frame(struct runs *runs, size_t run,
 	return 0;
 }
 
+static int intern_summary(struct runs *runs, size_t number)
+{
+	struct run *run = &runs->list[number];
+	size_t count = run->summary->function_count;
+	int err = 0;
+
+	run->summary_ids = calloc(count + 1, sizeof(*run->summary_ids));
+	if (!run->summary_ids)
+		return -ENOMEM;
+	for (size_t i = 0; i < count && !err; i++) {
+		const struct pprof_frame frame = {
+			run->summary->functions[i].name,
+			run->summary->functions[i].module, "", 0
+		};
+
+		err = intern_runs_frame(runs, number, &frame,
+					&run->summary_ids[i]);
+	}
+	return err;
+}
+
 /* The only frame of a stack without frames. */
 static const struct pprof_frame no_stack = { "[no stack]", "", "", 0 };
 
@@ -306,6 +328,23 @@ static int intern_profile(struct runs *runs, size_t number, int profile)
 
 /* --- reading ------------------------------------------------------------- */
 
+static int read_run_profile(struct runs *runs, struct run *run, int profile)
+{
+	int err = pprof_read(run->dir, profile_names[profile],
+			     &run->profile[profile]);
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	err = runs->stacks ? pprof_rows_by_stack(run->profile[profile],
+						 &run->rows[profile])
+			   : pprof_rows_by_function(run->profile[profile],
+						    &run->rows[profile]);
+	/* perfrec's own rows are not part of the program. */
+	if (!err && pprof_rows_fold_own(&run->rows[profile]))
+		run->rows[profile].count--;
+	return err;
+}
+
 /* Rejects a recording that a side has twice, because it makes the sums and the
  * spread wrong. Both sides may have the same recording. Returns 0, or -errno
  * after one line in the log. */
@@ -339,7 +378,6 @@ static int read_run(struct runs *runs, size_t number)
 	struct run *run = &runs->list[number];
 	int err = summary_read(run->dir, &run->summary);
 	const struct summary_totals *totals;
-	size_t count;
 
 	if (!err)
 		err = check_is_once(runs, number);
@@ -351,38 +389,9 @@ static int read_run(struct runs *runs, size_t number)
 			!totals->functions_off && !totals->functions_gated &&
 			!totals->paused_spans && !totals->truncated_spans &&
 			!run->summary->rebuilt;
-	count = run->summary->function_count;
-	err = 0;
-	run->summary_ids = calloc(count + 1, sizeof(*run->summary_ids));
-	if (!run->summary_ids) {
-		err = -ENOMEM;
-	} else {
-		for (size_t i = 0; i < count && !err; i++) {
-			const struct pprof_frame frame = {
-				run->summary->functions[i].name,
-				run->summary->functions[i].module, "", 0
-			};
-
-			err = intern_runs_frame(runs, number, &frame,
-						&run->summary_ids[i]);
-		}
-	}
+	err = intern_summary(runs, number);
 	for (int profile = 0; profile < RUNS_PROFILES && !err; profile++) {
-		err = pprof_read(run->dir, profile_names[profile],
-				 &run->profile[profile]);
-		if (err) {
-			err = err == -ENOENT ? 0 : err;
-		} else {
-			err = runs->stacks ? pprof_rows_by_stack(
-						     run->profile[profile],
-						     &run->rows[profile])
-					   : pprof_rows_by_function(
-						     run->profile[profile],
-						     &run->rows[profile]);
-			/* perfrec's own rows are not part of the program. */
-			if (!err && pprof_rows_fold_own(&run->rows[profile]))
-				run->rows[profile].count--;
-		}
+		err = read_run_profile(runs, run, profile);
 		if (!err)
 			err = intern_profile(runs, number, profile);
 	}
@@ -580,7 +589,7 @@ static int compare_read(struct runs *runs)
 	}
 	g_rows_of = runs;
 	if (!err) {
-		err = 0;
+		/* The values are allocated once all rows are known. */
 		for (size_t i = 0; i < runs->count; i++) {
 			struct run *run = &runs->list[i];
 			size_t known =

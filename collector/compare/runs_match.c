@@ -210,6 +210,17 @@ static enum runs_match match_of(const struct matching *matching,
 	return strcmp(key_a, key_b) == 0 ? RUNS_SAME : RUNS_MOVED;
 }
 
+static void join_matching(const struct matching *matching, uint32_t a,
+			  uint32_t b)
+{
+	struct runs_function *functions = matching->functions->items;
+	struct runs_function *old = &functions[a], *new = &functions[b];
+
+	old->match = new->match = match_of(matching, old, new);
+	old->other = b;
+	new->same_as = a;
+}
+
 /* Joins functions whose key belongs to exactly one function of each side. */
 static void join_pairs(struct matching *matching)
 {
@@ -220,18 +231,9 @@ static void join_pairs(struct matching *matching)
 		for (end = i + 1; end < matching->count; end++)
 			if (strcmp(list[i].key, list[end].key) != 0)
 				break;
-		if (end - i == 2 && !list[i].on_b && list[i + 1].on_b) {
-			uint32_t b = list[i + 1].function;
-			struct runs_function *functions =
-				matching->functions->items;
-			struct runs_function
-				*old = &functions[list[i].function],
-				*new = &functions[b];
-
-			old->match = new->match = match_of(matching, old, new);
-			old->other = b;
-			new->same_as = list[i].function;
-		}
+		if (end - i == 2 && !list[i].on_b && list[i + 1].on_b)
+			join_matching(matching, list[i].function,
+				      list[i + 1].function);
 	}
 }
 

@@ -82,6 +82,24 @@ static double sum_of_row(const struct runs *runs, size_t row, uint32_t metric)
 	return sum;
 }
 
+/* A function without a sample has a bound instead of an error. Bounds do not
+ * add up, because the recordings together have no sample of it either. */
+static void add_error(struct together_error *to,
+		      const struct summary_function *function, bool sampled)
+{
+	double ns = (double)function->self_error_ns;
+
+	if (sampled && !function->self_samples) {
+		if (!to->samples)
+			to->ns = MAX(to->ns, ns);
+		return;
+	}
+	if (sampled && !to->samples)
+		to->ns = 0;
+	to->samples += function->self_samples;
+	to->ns = hypot(to->ns, ns);
+}
+
 struct together_error *together_errors(const struct runs *runs)
 {
 	struct together_error *errors =
@@ -91,40 +109,32 @@ struct together_error *together_errors(const struct runs *runs)
 		const struct run *run = &runs->list[i];
 		bool sampled = summary_time_is_sampled(run->summary);
 
-		for (size_t k = 0; k < run->summary->function_count; k++) {
-			struct together_error *to =
-				&errors[run->summary_ids[k]];
-			double ns = (double)run->summary->functions[k]
-					    .self_error_ns;
-
-			if (sampled &&
-			    !run->summary->functions[k].self_samples) {
-				if (!to->samples)
-					to->ns = MAX(to->ns, ns);
-			} else {
-				if (sampled && !to->samples)
-					to->ns = 0;
-				to->samples +=
-					run->summary->functions[k].self_samples;
-				to->ns = hypot(to->ns, ns);
-			}
-		}
+		for (size_t k = 0; k < run->summary->function_count; k++)
+			add_error(&errors[run->summary_ids[k]],
+				  &run->summary->functions[k], sampled);
 	}
 	return errors;
 }
 
-const char *together_name(const struct runs *runs, size_t run, char text[32])
+static bool have_ranks(const struct runs *runs)
 {
 	for (size_t i = 0; i < runs->count; i++) {
 		const struct summary *one = runs->list[i].summary;
 
 		if (one->first_rank < 0 || one->first_rank != one->last_rank)
-			return runs->list[run].dir;
+			return false;
 		for (size_t k = 0; k < i; k++)
 			if (runs->list[k].summary->first_rank ==
 			    one->first_rank)
-				return runs->list[run].dir;
+				return false;
 	}
+	return true;
+}
+
+const char *together_name(const struct runs *runs, size_t run, char text[32])
+{
+	if (!have_ranks(runs))
+		return runs->list[run].dir;
 	snprintf(text, 32, "rank %" PRId64,
 		 runs->list[run].summary->first_rank);
 	return text;
@@ -285,9 +295,8 @@ static void format_sums(const struct runs *runs, const struct sum_table *table,
 		else if (what == SELF || what == ERROR) {
 			bool is_error = what == ERROR;
 
-			/* The self time @ns, or with @is_error how far it
-			 * may be off. Without samples a time of 0 is shown
-			 * as its bound, and the error is blank. */
+			/* Without samples, a time of 0 is shown as its
+			 * bound, and its error is blank. */
 			text[i][0] = '\0';
 			if (!is_error && error && !error->samples &&
 			    values[i] <= 0)
