@@ -121,6 +121,21 @@ static int say_cannot_repair(const char *dir, const char *name, int err)
 	return err;
 }
 
+/* A killed collector may have written the profile already, with more data than
+ * the trace has. */
+static int write_repaired_wall(const char *dir, int dir_fd,
+			       const struct trace_sums *sums)
+{
+	int err;
+
+	if (has_recording_file(dir, WALL_PROFILE_NAME))
+		return 0;
+	own_files_discard(dir_fd, WALL_PROFILE_NAME);
+	err = wall_from_trace(sums, dir_fd);
+	return err ? say_cannot_repair(dir, WALL_PROFILE_NAME, err) : 0;
+}
+
+/* Closes @fd. Returns 0 or -errno. */
 static int put_summary(const struct summary *summary, int fd)
 {
 	FILE *file = fdopen(fd, "w");
@@ -192,13 +207,7 @@ static int write_repaired_files(const char *dir, int dir_fd)
 	if (err)
 		return err;
 	totals = sums->totals;
-	if (has_recording_file(dir, WALL_PROFILE_NAME)) {
-		err = 0;
-	} else {
-		own_files_discard(dir_fd, WALL_PROFILE_NAME);
-		err = wall_from_trace(sums, dir_fd);
-		err = err ? say_cannot_repair(dir, WALL_PROFILE_NAME, err) : 0;
-	}
+	err = write_repaired_wall(dir, dir_fd, sums);
 	if (!err)
 		err = make_summary(dir, sums, &summary);
 	trace_sums_free(&sums);
