@@ -151,6 +151,20 @@ static bool walk_in(struct page_data *data, struct walk *walk,
 	return true;
 }
 
+/* Follows the same frame in the trace, which has one frame for a location. */
+static void walk_trace(struct page_data *data, struct walk *walk, uint32_t text)
+{
+	uint32_t name =
+		text < data->trace_text_room ? data->trace_texts[text] : 0;
+
+	/* The trace has no frame for the kernel. */
+	if (!data->calls || walk->lost ||
+	    !strcmp(trace_texts_get(&data->texts, text), KERNEL_NAME))
+		return;
+	if (!name || !calls_find(data->calls, walk->leaf, name, &walk->leaf))
+		walk->lost = true;
+}
+
 static uint32_t frame_function(struct page_data *data,
 			       const struct pprof *pprof,
 			       const struct pprof_location *location, size_t i)
@@ -190,21 +204,9 @@ static void walk_location(struct page_data *data, const struct pprof *pprof,
 
 		if (!walk_in(data, walk, function))
 			return;
-		if (i == count - 1) {
-			uint32_t text =
-				page_data_function_at(data, function)->name;
-			uint32_t name = text < data->trace_text_room
-						? data->trace_texts[text]
-						: 0;
-
-			/* The trace has no frame for the kernel. */
-			if (data->calls && !walk->lost &&
-			    strcmp(trace_texts_get(&data->texts, text),
-				   KERNEL_NAME) &&
-			    (!name || !calls_find(data->calls, walk->leaf, name,
-						  &walk->leaf)))
-				walk->lost = true;
-		}
+		if (i == count - 1)
+			walk_trace(data, walk,
+				   page_data_function_at(data, function)->name);
 	}
 }
 
@@ -281,6 +283,7 @@ static void add_page_amount(struct page_data *data, enum page_key key,
 	sums = page_sums_of(data, value, node->function);
 	if (sums)
 		add_clamped(&sums->self[amount->side], amount->amount);
+	/* Each function of the stack counts once. */
 	data->round++;
 	for (uint32_t at = amount->node + 1; at; at = node->parent) {
 		node = page_data_node_at(data, at - 1);
@@ -431,6 +434,16 @@ static uint32_t summed_function(struct page_data *data,
 				  find_module(data, from->module));
 }
 
+static void clear_sums(struct page_data *data, enum page_key key,
+		       uint32_t function, enum page_side side)
+{
+	struct page_sums *sums =
+		page_sums_of(data, &data->value[key], function);
+
+	if (sums)
+		sums->self[side] = sums->total[side] = 0;
+}
+
 static void add_summed(struct page_data *data, enum page_key key,
 		       uint32_t function, enum page_side side, uint64_t self,
 		       uint64_t total)
@@ -464,15 +477,9 @@ void page_data_take_summary(struct page_data *data,
 		/* Sampled times come from the profiles, which have inlined
 		 * functions; the summary adds these to their callers. */
 		for (size_t k = 0; k < ARRAY_SIZE(summed_keys); k++)
-			if (!data->sampled || summed_keys[k] == PAGE_CALLS) {
-				struct page_sums *sums = page_sums_of(
-					data, &data->value[summed_keys[k]],
-					function);
-
-				if (sums)
-					sums->self[side] = sums->total[side] =
-						0;
-			}
+			if (!data->sampled || summed_keys[k] == PAGE_CALLS)
+				clear_sums(data, summed_keys[k], function,
+					   side);
 	}
 	/* Several functions may become one if modules have names only. */
 	for (size_t i = 0; i < summary->function_count; i++) {
@@ -529,6 +536,21 @@ struct call_sums {
 	uint32_t *nodes; /* stack in the page + 1, or 0 */
 	bool *shown; /* the node or a callee has values */
 };
+
+/* Adds the stack of node @leaf of the trace. Returns its number + 1. Callers
+ * must be added first. */
+static uint32_t take_call_node(struct page_data *data, uint32_t leaf,
+			       const uint32_t *nodes)
+{
+	const struct call_node *node = calls_node(data->calls, leaf);
+	struct walk walk = { .node = nodes[node->parent] };
+	const char *name = trace_reader_text(data->calls->reader, node->name);
+	uint32_t text = page_data_text(data, name[0] ? name : "[unknown]");
+
+	if (!walk_in(data, &walk, page_data_function(data, text, 0)))
+		return 0;
+	return walk.node;
+}
 
 /* Adds the sums of the stacks to the values. Waits for the collector have no
  * stack here. */
@@ -590,21 +612,8 @@ static void take_trace(struct page_data *data, bool part, uint64_t sample_ns)
 		sums.shown[calls_node(data->calls, i)->parent] |= sums.shown[i];
 	}
 	for (uint32_t i = 1; i < count && fits; i++)
-		if (sums.shown[i] && !calls_is_wait(data->calls, i)) {
-			const struct call_node *node =
-				calls_node(data->calls, i);
-			struct walk walk = { .node = sums.nodes[node->parent] };
-			const char *name = trace_reader_text(
-				data->calls->reader, node->name);
-			uint32_t text = page_data_text(
-				data, name[0] ? name : "[unknown]");
-
-			if (!walk_in(data, &walk,
-				     page_data_function(data, text, 0)))
-				sums.nodes[i] = 0;
-			else
-				sums.nodes[i] = walk.node;
-		}
+		if (sums.shown[i] && !calls_is_wait(data->calls, i))
+			sums.nodes[i] = take_call_node(data, i, sums.nodes);
 	if (fits)
 		take_call_sums(data, &sums, part, sample_ns);
 	data->short_of_memory |= !fits;

@@ -78,6 +78,20 @@ static int add_tree_node(struct tree *tree, uint32_t parent, uint32_t function,
 	return 0;
 }
 
+static int find_rest(struct tree *tree, uint32_t parent, uint32_t *out)
+{
+	int err = 0;
+
+	if (parent < tree->rest_room && tree->rest[parent]) {
+		*out = tree->rest[parent] - 1;
+		return 0;
+	}
+	err = add_tree_node(tree, parent, 0, out);
+	if (!err)
+		tree->rest[parent] = *out + 1;
+	return err;
+}
+
 static int number_nodes(struct tree *tree)
 {
 	const struct page_data *data = tree->data;
@@ -93,19 +107,8 @@ static int number_nodes(struct tree *tree)
 					    &tree->number[i]);
 		else if (above && !tree->kept[above - 1])
 			tree->number[i] = tree->number[above - 1];
-		else {
-			err = 0;
-			if (parent < tree->rest_room && tree->rest[parent]) {
-				tree->number[i] = tree->rest[parent] - 1;
-				err = 0;
-			} else {
-				err = add_tree_node(tree, parent, 0,
-						    &tree->number[i]);
-				if (!err)
-					tree->rest[parent] =
-						tree->number[i] + 1;
-			}
-		}
+		else
+			err = find_rest(tree, parent, &tree->number[i]);
 	}
 	return err;
 }
@@ -113,15 +116,13 @@ static int number_nodes(struct tree *tree)
 static int make_tree(struct tree *tree)
 {
 	uint32_t count = tree->data->nodes.count;
-	int err;
-	const struct page_data *data;
+	const struct page_data *data = tree->data;
+	int err = 0;
 
 	tree->kept = calloc(count + 1, sizeof(*tree->kept));
 	tree->number = calloc(count + 1, sizeof(*tree->number));
 	if (!tree->kept || !tree->number)
 		return -ENOMEM;
-	data = tree->data;
-	err = 0;
 	if (data->nodes.count < NODES_FEW)
 		tree->per_ten_thousand = 0;
 	for (int key = 0; key < PAGE_KEYS && !err; key++)
@@ -149,6 +150,26 @@ struct entries {
 struct by_leaf {
 	uint32_t *order, *first;
 };
+
+static int sort_by_leaf(const struct calls *calls, struct by_leaf *out)
+{
+	const struct time_cells *cells = &calls->cells;
+	uint32_t nodes = calls->nodes.count;
+
+	out->order = calloc(cells->count + 1, sizeof(*out->order));
+	out->first = calloc((size_t)nodes + 2, sizeof(*out->first));
+	if (!out->order || !out->first)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < cells->count; i++)
+		out->first[time_cells_node(&cells->cells[i]) + 2]++;
+	for (uint32_t i = 2; i < nodes + 2; i++)
+		out->first[i] += out->first[i - 1];
+	/* first[N + 1] moves from the start of N to its end. */
+	for (uint32_t i = 0; i < cells->count; i++)
+		out->order[out->first[time_cells_node(&cells->cells[i]) +
+				      1]++] = i;
+	return 0;
+}
 
 static uint64_t cell_weight(const struct time_cell *cell, enum page_key key)
 {
@@ -206,6 +227,28 @@ static int compare_tree_entries(const void *a, const void *b)
 	if (x->thread != y->thread)
 		return x->thread < y->thread ? -1 : 1;
 	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+static void merge_entries(struct entries *entries)
+{
+	size_t kept = 0;
+
+	if (!entries->count)
+		return;
+	qsort(entries->list, entries->count, sizeof(*entries->list),
+	      compare_tree_entries);
+	for (size_t i = 0; i < entries->count; i++) {
+		struct entry *to = &entries->list[kept ? kept - 1 : 0];
+
+		if (kept && !compare_tree_entries(to, &entries->list[i])) {
+			for (int side = 0; side < PAGE_SIDES; side++)
+				to->amount[side] +=
+					entries->list[i].amount[side];
+		} else {
+			entries->list[kept++] = entries->list[i];
+		}
+	}
+	entries->count = kept;
 }
 
 /* --- columns --- */
@@ -333,28 +376,7 @@ static int put_tree_value(const struct tree *tree,
 		err = add_tree_entry(&entries, &entry);
 	}
 	if (err >= 0) {
-		size_t kept = 0;
-
-		if (entries.count) {
-			qsort(entries.list, entries.count,
-			      sizeof(*entries.list), compare_tree_entries);
-			for (size_t i = 0; i < entries.count; i++) {
-				struct entry *to =
-					&entries.list[kept ? kept - 1 : 0];
-
-				if (kept && !compare_tree_entries(
-						    to, &entries.list[i])) {
-					for (int side = 0; side < PAGE_SIDES;
-					     side++)
-						to->amount[side] +=
-							entries.list[i]
-								.amount[side];
-				} else {
-					entries.list[kept++] = entries.list[i];
-				}
-			}
-			entries.count = kept;
-		}
+		merge_entries(&entries);
 		put_entries(&entries, key, timed, tree->data->compares,
 			    columns);
 		err = timed ? put_tree_overview(tree, &entries, key, columns)
@@ -373,34 +395,8 @@ int page_tree_put(const struct page_data *data, uint32_t per_ten_thousand,
 	struct by_leaf by_leaf = { 0 };
 	int err = make_tree(&tree);
 
-	if (!err && data->calls) {
-		const struct calls *calls = data->calls;
-		const struct time_cells *cells = &calls->cells;
-		uint32_t nodes = calls->nodes.count;
-
-		by_leaf.order =
-			calloc(cells->count + 1, sizeof(*by_leaf.order));
-		by_leaf.first =
-			calloc((size_t)nodes + 2, sizeof(*by_leaf.first));
-		if (!by_leaf.order || !by_leaf.first) {
-			err = -ENOMEM;
-		} else {
-			for (uint32_t i = 0; i < cells->count; i++)
-				by_leaf.first[time_cells_node(
-						      &cells->cells[i]) +
-					      2]++;
-			for (uint32_t i = 2; i < nodes + 2; i++)
-				by_leaf.first[i] += by_leaf.first[i - 1];
-			/* first[N + 1] moves from the start of N to its end. */
-			for (uint32_t i = 0; i < cells->count; i++)
-				by_leaf.order
-					[by_leaf.first
-						 [time_cells_node(
-							  &cells->cells[i]) +
-						  1]++] = i;
-			err = 0;
-		}
-	}
+	if (!err && data->calls)
+		err = sort_by_leaf(data->calls, &by_leaf);
 	if (!err) {
 		page_columns_begin(columns, "u", "node.parent");
 		for (uint32_t i = 0; i < tree.count; i++)
@@ -498,6 +494,14 @@ struct bars {
 	size_t count, room;
 };
 
+/* Returns the least value in the quarter octave of @ns. */
+static uint64_t fourth_of(uint64_t ns)
+{
+	unsigned int shift = ns < 4 ? 0 : 61 - (unsigned)__builtin_clzll(ns);
+
+	return ns >> shift << shift;
+}
+
 /* Adds the bars of the distribution @text (see counters.def), up to its first
  * error. Returns their number, or -ENOMEM. */
 static int add_bars(struct bars *bars, const char *text)
@@ -507,11 +511,8 @@ static int add_bars(struct bars *bars, const char *text)
 	while (bars->count - first < BARS_MAX) {
 		struct bar bar = { 0 }, *last = NULL;
 		char *end;
-		uint64_t ns = strtoull(text, &end, 10);
-		unsigned int shift =
-			ns < 4 ? 0 : 61 - (unsigned)__builtin_clzll(ns);
 
-		bar.low = ns >> shift << shift;
+		bar.low = fourth_of(strtoull(text, &end, 10));
 		if (end == text || *end != ':')
 			break;
 		text = end + 1;
