@@ -33,13 +33,27 @@ const char *collect_options_counter_name(uint32_t number)
 	return opts_choice(OPT_COUNTERS, number);
 }
 
-/* Applies an option of --flight. Returns false if @value is another option. */
-static bool take_flight_option(struct flight_options *flight,
-			       const struct opts_value *value)
+/* Only counts triggers above TRIGGERS_MAX, for flight_mix_check(). */
+static void append_trigger(struct flight_options *flight, const char *text)
 {
 	struct expression_error error;
 	struct trigger *longer;
 
+	if (flight->trigger_count++ >= TRIGGERS_MAX)
+		return;
+	longer = realloc(flight->triggers,
+			 flight->trigger_count * sizeof(*longer));
+	if (!longer)
+		abort(); /* a few pages, at start */
+	flight->triggers = longer;
+	/* The parser has accepted it before. */
+	(void)trigger_parse(text, &longer[flight->trigger_count - 1], &error);
+}
+
+/* Applies an option of --flight. Returns false if @value is another option. */
+static bool take_flight_option(struct flight_options *flight,
+			       const struct opts_value *value)
+{
 	switch (value->id) {
 	case OPT_FLIGHT:
 		flight->on = true;
@@ -52,18 +66,7 @@ static bool take_flight_option(struct flight_options *flight,
 		flight->bytes = value->number;
 		return true;
 	case OPT_TRIGGER:
-		if (flight->trigger_count++ < TRIGGERS_MAX) {
-			longer = realloc(flight->triggers,
-					 flight->trigger_count *
-						 sizeof(*longer));
-			if (!longer)
-				abort(); /* a few pages, at start */
-			flight->triggers = longer;
-			/* The parser has accepted it before. */
-			(void)trigger_parse(value->text,
-					    &longer[flight->trigger_count - 1],
-					    &error);
-		}
+		append_trigger(flight, value->text);
 		return true;
 	case OPT_FLIGHT_MARGIN:
 		flight->margin_ns = value->number;
@@ -206,6 +209,44 @@ static int allow_user(struct collect_options *options,
 	return OPTS_GO_ON;
 }
 
+static int take_metric(struct collect_options *options,
+		       const struct opts_value *value)
+{
+	switch (value->id) {
+	case OPT_ALLOC:
+		options->alloc = (enum alloc_mode)value->word;
+		options->alloc_period = value->number;
+		return OPTS_GO_ON;
+	case OPT_CPU:
+		options->cpu_given = !value->usual;
+		options->cpu_auto = value->number == CPU_HZ_AUTO;
+		options->cpu_hz = options->cpu_auto ? CPU_HZ_FREE
+						    : (uint32_t)value->number;
+		options->cpu_engine = (enum cpu_engine)value->word;
+		return OPTS_GO_ON;
+	case OPT_SCHED:
+		options->sched = value->word;
+		return OPTS_GO_ON;
+	case OPT_FAULTS:
+		options->faults = true;
+		return OPTS_GO_ON;
+	case OPT_COUNTERS:
+		options->counters = (uint32_t)value->number;
+		return OPTS_GO_ON;
+	case OPT_STACK_SIZE: /* whole cells */
+		options->stack_bytes = (uint32_t)(value->number &
+						  ~(sizeof(struct record) - 1));
+		return OPTS_GO_ON;
+	case OPT_SNAPSHOT_INTERVAL:
+		options->snapshot_ns = value->number;
+		return OPTS_GO_ON;
+	default:
+		assert(!"an option of perfrec-collect that nobody takes");
+		return OPTS_WRONG;
+	}
+}
+
+/* Options that select functions and calls. */
 static int take_choice(struct collect_options *options,
 		       const struct opts_value *value)
 {
@@ -248,41 +289,7 @@ static int take_choice(struct collect_options *options,
 		options->categories = value->text;
 		return OPTS_GO_ON;
 	default:
-		switch (value->id) {
-		case OPT_ALLOC:
-			options->alloc = (enum alloc_mode)value->word;
-			options->alloc_period = value->number;
-			return OPTS_GO_ON;
-		case OPT_CPU:
-			options->cpu_given = !value->usual;
-			options->cpu_auto = value->number == CPU_HZ_AUTO;
-			options->cpu_hz = options->cpu_auto
-						  ? CPU_HZ_FREE
-						  : (uint32_t)value->number;
-			options->cpu_engine = (enum cpu_engine)value->word;
-			return OPTS_GO_ON;
-		case OPT_SCHED:
-			options->sched = value->word;
-			return OPTS_GO_ON;
-		case OPT_FAULTS:
-			options->faults = true;
-			return OPTS_GO_ON;
-		case OPT_COUNTERS:
-			options->counters = (uint32_t)value->number;
-			return OPTS_GO_ON;
-		case OPT_STACK_SIZE: /* whole cells */
-			options->stack_bytes =
-				(uint32_t)(value->number &
-					   ~(sizeof(struct record) - 1));
-			return OPTS_GO_ON;
-		case OPT_SNAPSHOT_INTERVAL:
-			options->snapshot_ns = value->number;
-			return OPTS_GO_ON;
-		default:
-			assert(!"an option of perfrec-collect that nobody "
-				"takes");
-			return OPTS_WRONG;
-		}
+		return take_metric(options, value);
 	}
 }
 

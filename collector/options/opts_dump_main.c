@@ -97,8 +97,7 @@ int main(void)
 			[OPTS_FUNCTION] = "function",
 			[OPTS_PROGRAM] = "program",
 		};
-		const struct opts_command_row *row =
-			&opts_commands[((enum opts_command)command)];
+		const struct opts_command_row *row = &opts_commands[command];
 
 		printf("command\t%s\t%s\t", row->title,
 		       operands[row->operands]);

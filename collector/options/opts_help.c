@@ -67,21 +67,26 @@ static void format_facts(enum opts_command command, enum opts_id id, char *text,
 		text[0] = '\0';
 }
 
+/* "  -q, --quiet", "  -o DIR" or "      --depth N". */
+static void format_head(const struct opts_row *row, char text[HEAD_BYTES])
+{
+	snprintf(text, HEAD_BYTES, "  %s%s%s%s%s%s",
+		 row->letter ? row->letter : "    ",
+		 row->letter && row->name ? ", " : "",
+		 row->name ? row->name : "",
+		 row->optional	 ? "[="
+		 : row->argument ? " "
+				 : "",
+		 row->argument ? row->argument : "", row->optional ? "]" : "");
+}
+
 static void print_option_help(enum opts_command command, enum opts_id id,
 			      FILE *out)
 {
 	char head[HEAD_BYTES], facts[OPTS_TEXT_BYTES];
 	int at;
 
-	snprintf(head, HEAD_BYTES, "  %s%s%s%s%s%s",
-		 opts_rows[id].letter ? opts_rows[id].letter : "    ",
-		 opts_rows[id].letter && opts_rows[id].name ? ", " : "",
-		 opts_rows[id].name ? opts_rows[id].name : "",
-		 opts_rows[id].optional	  ? "[="
-		 : opts_rows[id].argument ? " "
-					  : "",
-		 opts_rows[id].argument ? opts_rows[id].argument : "",
-		 opts_rows[id].optional ? "]" : "");
+	format_head(&opts_rows[id], head);
 	fprintf(out, "%-*s", COLUMN, head);
 	if (strlen(head) >= COLUMN)
 		break_line(out);

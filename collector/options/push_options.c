@@ -105,25 +105,31 @@ static int add_variable(struct push_options *options, const char *variable,
 	return add_url(options, variable, url);
 }
 
+/* @next: the word after --push, which has no "://"; or NULL. */
+static int refuse_next(const char *next)
+{
+	bool shown = next && next[0] && next[0] != '-' && !has_user(next);
+
+	log_err("--push%s%.200s%s: give a URL, such as "
+		"--push=pyroscope+http://localhost:4040, or set "
+		"PYROSCOPE_SERVER_ADDRESS or OTEL_EXPORTER_OTLP_ENDPOINT",
+		shown ? " '" : "", shown ? next : "", shown ? "'" : "");
+	return OPTS_WRONG;
+}
+
 /* Adds the servers that the environment names. @next: as refuse_next(). */
 static int add_variables(struct push_options *options, const char *next)
 {
 	size_t before = options->url_count;
 	int result =
 		add_variable(options, "PYROSCOPE_SERVER_ADDRESS", "pyroscope+");
-	bool shown;
 
 	if (result == OPTS_GO_ON)
 		result = add_variable(options, "OTEL_EXPORTER_OTLP_ENDPOINT",
 				      "otlp+");
 	if (result != OPTS_GO_ON || options->url_count > before)
 		return result;
-	shown = next && next[0] && next[0] != '-' && !has_user(next);
-	log_err("--push%s%.200s%s: give a URL, such as "
-		"--push=pyroscope+http://localhost:4040, or set "
-		"PYROSCOPE_SERVER_ADDRESS or OTEL_EXPORTER_OTLP_ENDPOINT",
-		shown ? " '" : "", shown ? next : "", shown ? "'" : "");
-	return OPTS_WRONG;
+	return refuse_next(next);
 }
 
 int push_options_take(struct push_options *options,
@@ -219,6 +225,7 @@ int push_options_check(const struct push_options *options)
 		log_err("--otlp-version: only with --push=otlp+http://...");
 		return OPTS_WRONG;
 	}
+	/* perfrec-push checks the settings. */
 	status = 0;
 	if (push_options_find(path))
 		return OPTS_FAILED;
