@@ -129,6 +129,7 @@ static const char *track_type(const struct trace_track *track)
 	return types[track->kind];
 }
 
+/* Describes @track before its first event and after each change. */
 static int tell_track(struct dump *dump, const struct trace_track *track)
 {
 	struct told *told;
@@ -292,6 +293,8 @@ static int put_event(struct dump *dump, struct call_event *event)
 	FILE *out = dump->out;
 	int err;
 
+	/* A wait is one line, at its end. It belongs to its thread and is no
+	 * call. */
 	if (track && track->kind == TRACE_TRACK_WAITS) {
 		const struct trace_track *thread =
 			call_track_thread(dump->trace, event->event.track);

@@ -235,6 +235,7 @@ static int write_rows(struct callgrind *callgrind,
 	calls = callgrind->calls.items;
 	own_at = 0;
 	call_at = 0;
+	/* Sorting ends lookups in the pools. */
 	if (callgrind->own.count)
 		qsort(own, callgrind->own.count, sizeof(*own), compare_own);
 	if (callgrind->calls.count)

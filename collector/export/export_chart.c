@@ -28,41 +28,44 @@ struct chart {
 	uint32_t room;
 };
 
+static struct chart_track *chart_track_of(struct chart *chart, uint32_t number)
+{
+
+	if (grow_array_zeroed(chart->tracks, chart->room, number + 1))
+		return NULL;
+	return &chart->tracks[number];
+}
+
+static int put_stretch(const struct chart *chart,
+		       const struct chart_track *track,
+		       const struct trace_event *event)
+{
+	FILE *out = spool_stream(chart->spool, event->track->number);
+	char name[THREAD_NAME_BYTES];
+
+	if (!out)
+		return -ENOMEM;
+	export_folded_name(threads_name(chart->trace, event->track, name), out);
+	for (uint32_t i = 0; i < track->depth; i++) {
+		put_char(';', out);
+		export_folded_name(
+			trace_reader_text(chart->trace, track->stack[i]), out);
+	}
+	put_char(' ', out);
+	put_count(event->ns - track->ns, out);
+	put_char('\n', out);
+	return ferror_unlocked(out) ? -EIO : 0;
+}
+
 static int take(struct chart *chart, const struct trace_event *event)
 {
-	struct chart_track *track;
+	struct chart_track *track = chart_track_of(chart, event->track->number);
 	int err = 0;
 
-	if (grow_array_zeroed(chart->tracks, chart->room,
-			      event->track->number + 1))
-		track = NULL;
-	else
-		track = &chart->tracks[event->track->number];
 	if (!track)
 		return -ENOMEM;
-	if (track->ns && event->ns > track->ns) {
-		FILE *out = spool_stream(chart->spool, event->track->number);
-		char name[THREAD_NAME_BYTES];
-
-		if (!out) {
-			err = -ENOMEM;
-		} else {
-			export_folded_name(
-				threads_name(chart->trace, event->track, name),
-				out);
-			for (uint32_t i = 0; i < track->depth; i++) {
-				put_char(';', out);
-				export_folded_name(
-					trace_reader_text(chart->trace,
-							  track->stack[i]),
-					out);
-			}
-			put_char(' ', out);
-			put_count(event->ns - track->ns, out);
-			put_char('\n', out);
-			err = ferror_unlocked(out) ? -EIO : 0;
-		}
-	}
+	if (track->ns && event->ns > track->ns)
+		err = put_stretch(chart, track, event);
 	track->ns = event->ns;
 	if (err)
 		return err;
@@ -85,7 +88,6 @@ int export_flamechart(struct call_reader *reader, FILE *out)
 
 	if (err)
 		return err;
-	err = 0;
 	while ((got = call_reader_next(reader, &event)) > 0 && !err)
 		if (event.event.kind == TRACE_BEGIN ||
 		    event.event.kind == TRACE_END)

@@ -40,6 +40,18 @@ static void put_comma_count(uint64_t number, FILE *out)
 	put_count(number, out);
 }
 
+/* Times on CPUs; 0 without --sched. */
+static void put_sched(const struct summary_function *one, FILE *out)
+{
+	put_comma_count(one->on_cpu_self_ns, out);
+	put_comma_count(one->on_cpu_ns, out);
+	put_comma_count(one->runnable_self_ns, out);
+	put_comma_count(one->runnable_ns, out);
+	put_comma_count(one->blocked_self_ns, out);
+	put_comma_count(one->blocked_ns, out);
+	put_comma_count(one->switches, out);
+}
+
 int export_csv_functions(const struct summary *summary, FILE *out)
 {
 	put_text("function,module,calls,self_ns,total_ns,cpu_ns,alloc_objects,"
@@ -61,16 +73,31 @@ int export_csv_functions(const struct summary *summary, FILE *out)
 		put_comma_count(one->alloc_bytes, out);
 		put_comma_count(one->inuse_objects, out);
 		put_comma_count(one->inuse_bytes, out);
-		put_comma_count(one->on_cpu_self_ns, out);
-		put_comma_count(one->on_cpu_ns, out);
-		put_comma_count(one->runnable_self_ns, out);
-		put_comma_count(one->runnable_ns, out);
-		put_comma_count(one->blocked_self_ns, out);
-		put_comma_count(one->blocked_ns, out);
-		put_comma_count(one->switches, out);
+		put_sched(one, out);
 		put_text("\r\n", out);
 	}
 	return ferror(out) ? -EIO : 0;
+}
+
+static void put_call(const struct trace_reader *trace, uint64_t origin_ns,
+		     const struct call_event *event, FILE *out)
+{
+	const struct trace_track *track = event->event.track;
+	const struct trace_track *thread = call_track_thread(trace, track);
+	uint64_t took = event->event.ns - event->begin_ns;
+
+	put_int(threads_process(trace, track).pid, out);
+	put_char(',', out);
+	put_int(thread->tid, out);
+	put_char(',', out);
+	put_cell(trace_reader_text(trace, thread->name), out);
+	put_comma_count(event->begin_ns - MIN(event->begin_ns, origin_ns), out);
+	put_comma_count(event->took_ns, out);
+	put_comma_count(took - MIN(took, event->callee_ns), out);
+	put_comma_count(event->depth, out);
+	put_char(',', out);
+	put_cell(trace_reader_text(trace, event->event.name), out);
+	put_text(event->event.unfinished ? ",0\r\n" : ",1\r\n", out);
 }
 
 int export_csv_calls(struct call_reader *reader, FILE *out)
@@ -84,29 +111,8 @@ int export_csv_calls(struct call_reader *reader, FILE *out)
 		 "finished\r\n",
 		 out);
 	while ((got = call_reader_next(reader, &event)) > 0) {
-		if (event.event.kind == TRACE_END) {
-			const struct trace_track *track = event.event.track;
-			const struct trace_track *thread =
-				call_track_thread(trace, track);
-			uint64_t took = event.event.ns - event.begin_ns;
-
-			put_int(threads_process(trace, track).pid, out);
-			put_char(',', out);
-			put_int(thread->tid, out);
-			put_char(',', out);
-			put_cell(trace_reader_text(trace, thread->name), out);
-			put_comma_count(event.begin_ns -
-						MIN(event.begin_ns, origin_ns),
-					out);
-			put_comma_count(event.took_ns, out);
-			put_comma_count(took - MIN(took, event.callee_ns), out);
-			put_comma_count(event.depth, out);
-			put_char(',', out);
-			put_cell(trace_reader_text(trace, event.event.name),
-				 out);
-			put_text(event.event.unfinished ? ",0\r\n" : ",1\r\n",
-				 out);
-		}
+		if (event.event.kind == TRACE_END)
+			put_call(trace, origin_ns, &event, out);
 		if (ferror_unlocked(out))
 			return -EIO;
 	}

@@ -95,6 +95,24 @@ static FILE *column_stream(const struct fox *fox, const struct fox_track *track,
 	return stream;
 }
 
+/* Writes the CPU time of the span before the sample, and reads that of its own
+ * span, which ends at @ns. */
+static void put_cpu(const struct fox *fox, struct fox_track *track, uint64_t ns,
+		    FILE *out)
+{
+	struct trace_sched_sums sums;
+
+	if (track->cpu_known)
+		put_count(track->cpu_ns, out);
+	else
+		put_text("null", out);
+	track->cpu_known = call_reader_sched(fox->reader, track->track,
+					     fox->origin_ns + track->ns,
+					     fox->origin_ns + ns, &sums) &&
+			   !sums.unknown;
+	track->cpu_ns = track->cpu_known ? sums.on_cpu : 0;
+}
+
 /* Writes a sample from the previous event to @ns, relative to the first. */
 static int put_sample(struct fox *fox, struct fox_track *track, uint64_t ns)
 {
@@ -102,19 +120,10 @@ static int put_sample(struct fox *fox, struct fox_track *track, uint64_t ns)
 	FILE *time = column_stream(fox, track, COLUMN_TIME);
 	FILE *weight = column_stream(fox, track, COLUMN_WEIGHT);
 	FILE *cpu = column_stream(fox, track, COLUMN_CPU);
-	struct trace_sched_sums sums;
 
 	if (!stack || !time || !weight || !cpu)
 		return -ENOMEM;
-	if (track->cpu_known)
-		put_count(track->cpu_ns, cpu);
-	else
-		put_text("null", cpu);
-	track->cpu_known = call_reader_sched(fox->reader, track->track,
-					     fox->origin_ns + track->ns,
-					     fox->origin_ns + ns, &sums) &&
-			   !sums.unknown;
-	track->cpu_ns = track->cpu_known ? sums.on_cpu : 0;
+	put_cpu(fox, track, ns, cpu);
 	if (track->depth)
 		put_count(track->open[track->depth - 1], stack);
 	else

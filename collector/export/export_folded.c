@@ -13,6 +13,34 @@ void export_folded_name(const char *name, FILE *out)
 	put_line(name, strlen(name), ";:", out);
 }
 
+/* Sets @path to the nodes from below the root to @number. Returns the depth. */
+static uint32_t path_to(const struct stack_tree *tree, uint32_t number,
+			uint32_t *path)
+{
+	uint32_t depth = stack_tree_node(tree, number)->depth;
+
+	for (uint32_t i = depth; i--;) {
+		path[i] = number;
+		number = stack_tree_node(tree, number)->parent;
+	}
+	return depth;
+}
+
+static void put_stack(const struct stack_tree *tree, const uint32_t *path,
+		      uint32_t depth, uint64_t value, FILE *out)
+{
+	for (uint32_t i = 0; i < depth; i++) {
+		if (i)
+			put_char(';', out);
+		export_folded_name(
+			stack_tree_name(tree, stack_tree_node(tree, path[i])),
+			out);
+	}
+	put_char(' ', out);
+	put_count(value, out);
+	put_char('\n', out);
+}
+
 int export_folded(const struct export_profile *profile, FILE *out)
 {
 	struct stack_tree tree;
@@ -25,27 +53,9 @@ int export_folded(const struct export_profile *profile, FILE *out)
 	for (uint32_t i = 1; path && i < tree.nodes.count; i++) {
 		uint64_t self = stack_tree_node(&tree, i)->self;
 
-		if (self) {
-			uint32_t number = i;
-			uint32_t depth = stack_tree_node(&tree, number)->depth;
-
-			for (uint32_t j = depth; j--;) {
-				path[j] = number;
-				number = stack_tree_node(&tree, number)->parent;
-			}
-			for (uint32_t j = 0; j < depth; j++) {
-				if (j)
-					put_char(';', out);
-				export_folded_name(
-					stack_tree_name(
-						&tree, stack_tree_node(
-							       &tree, path[j])),
-					out);
-			}
-			put_char(' ', out);
-			put_count(self, out);
-			put_char('\n', out);
-		}
+		if (self)
+			put_stack(&tree, path, path_to(&tree, i, path), self,
+				  out);
 	}
 	err = path ? 0 : -ENOMEM;
 	free(path);

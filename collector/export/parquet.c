@@ -258,6 +258,12 @@ static void put_levels(struct bytes *page, const struct bytes *levels)
 	memcpy(page->at + at, &length, sizeof(length));
 }
 
+/* Returns the bits of numbers below @count, at least 1. */
+static uint32_t width_of(uint32_t count)
+{
+	return count <= 2 ? 1 : 32 - (uint32_t)__builtin_clz(count - 1);
+}
+
 static void write_column(struct parquet *parquet, size_t i, struct chunk *chunk)
 {
 	struct column *column = &parquet->column[i];
@@ -266,11 +272,7 @@ static void write_column(struct parquet *parquet, size_t i, struct chunk *chunk)
 	int encoding = ENCODING_PLAIN;
 
 	if (texts->count) {
-		uint8_t width =
-			(uint8_t)(texts->count <= 2
-					  ? 1
-					  : 32 - (uint32_t)__builtin_clz(
-							 texts->count - 1));
+		uint8_t width = (uint8_t)width_of(texts->count);
 
 		chunk->dictionary_at = parquet->at;
 		bytes_clear(page);

@@ -10,6 +10,31 @@
 /* Frames of all stacks: 256 MiB. */
 #define FRAMES_MAX (UINT64_C(64) << 20)
 
+/* Each text of the trace is a function with one location. */
+static int make_places(const struct trace_sums *sums, struct part_profile *out)
+{
+	size_t count = (size_t)trace_reader_texts(sums->reader) + 1;
+	struct pprof *pprof = &out->pprof;
+
+	pprof->functions = calloc(count, sizeof(*pprof->functions));
+	pprof->locations = calloc(count, sizeof(*pprof->locations));
+	out->lines = calloc(count, sizeof(*out->lines));
+	if (!pprof->functions || !pprof->locations || !out->lines)
+		return -ENOMEM;
+	pprof->function_count = pprof->location_count = count;
+	for (uint32_t i = 0; i < count; i++) {
+		pprof->functions[i] = (struct pprof_function){
+			.name = trace_reader_text(sums->reader, i),
+			.file = "",
+		};
+		out->lines[i].function = i;
+		pprof->locations[i] = (struct pprof_location){
+			.module = "", .lines = &out->lines[i], .line_count = 1
+		};
+	}
+	return 0;
+}
+
 static bool is_sample(const struct trace_sums *sums, uint32_t number)
 {
 	const struct sums_node *node = trace_sums_node(sums, number);
@@ -67,37 +92,13 @@ static int make_samples(const struct trace_sums *sums, struct part_profile *out)
 int part_profile_make(const struct trace_sums *sums, struct part_profile *out)
 {
 	int err;
-	size_t count;
-	struct pprof *pprof;
 
 	*out = (struct part_profile){
 		.pprof = { .type = { { "calls", "count" },
 				     { "wall", "nanoseconds" } },
 			   .type_count = 2 },
 	};
-	count = (size_t)trace_reader_texts(sums->reader) + 1;
-	pprof = &out->pprof;
-	pprof->functions = calloc(count, sizeof(*pprof->functions));
-	pprof->locations = calloc(count, sizeof(*pprof->locations));
-	out->lines = calloc(count, sizeof(*out->lines));
-	if (!pprof->functions || !pprof->locations || !out->lines) {
-		err = -ENOMEM;
-	} else {
-		pprof->function_count = pprof->location_count = count;
-		for (uint32_t i = 0; i < count; i++) {
-			pprof->functions[i] = (struct pprof_function){
-				.name = trace_reader_text(sums->reader, i),
-				.file = "",
-			};
-			out->lines[i].function = i;
-			pprof->locations[i] =
-				(struct pprof_location){ .module = "",
-							 .lines =
-								 &out->lines[i],
-							 .line_count = 1 };
-		}
-		err = 0;
-	}
+	err = make_places(sums, out);
 	return err ? err : make_samples(sums, out);
 }
 
