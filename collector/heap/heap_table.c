@@ -263,11 +263,11 @@ struct heap_block *heap_table_find(struct heap_table *table, uint64_t address)
 	return NULL;
 }
 
-struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
-				  uint64_t size, uint64_t clock, uint32_t site)
+/* Returns a place for a new block at @address and counts it, or NULL without
+ * room. */
+static struct heap_block *new_place(struct heap_table *table, uint64_t address)
 {
 	struct heap_miss miss = table->miss;
-	struct heap_block *block;
 
 	table->miss.address = 0;
 	if (table->count >= (uint64_t)SEGMENT_BLOCKS * table->segments) {
@@ -286,20 +286,29 @@ struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
 	}
 	miss.segment->count++;
 	table->count++;
-	block = miss.address ? miss.place
-			     : find_block_place(miss.segment,
-						block_hash(table, address));
-	*block = (struct heap_block){
-		.key = address | size >> 32 << HEAP_ADDRESS_BITS,
-		.clock = clock,
-		.size_low = (uint32_t)size,
-		.site = site & ((1u << 30) - 1),
-	};
+	return miss.address ? miss.place
+			    : find_block_place(miss.segment,
+					       block_hash(table, address));
+}
+
+struct heap_block *heap_table_add(struct heap_table *table, uint64_t address,
+				  uint64_t size, uint64_t clock, uint32_t site)
+{
+	struct heap_block *block = new_place(table, address);
+
+	if (block)
+		*block = (struct heap_block){
+			.key = address | size >> 32 << HEAP_ADDRESS_BITS,
+			.clock = clock,
+			.size_low = (uint32_t)size,
+			.site = site & ((1u << 30) - 1),
+		};
 	return block;
 }
 
-/* Counted around the end of the segment. Then @block must not move to @gap,
- * where a search from @home would miss it. */
+/* Returns true if @home lies behind @gap and not behind @block, counted around
+ * the end of the segment. Then @block must not move to @gap, where a search
+ * from @home would miss it. */
 static bool is_between_places(const struct heap_block *gap,
 			      const struct heap_block *home,
 			      const struct heap_block *block)

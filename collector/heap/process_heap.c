@@ -35,11 +35,13 @@
 #include "shared/compiler.h"
 
 #define ORDER_BYTES (64u << 20)
-/* Further ones share a number with a thread of the same name. Otherwise a
- * program that creates threads for days would create new sites for each. */
+/* After this many threads, new ones share a number with a thread of the same
+ * name. Otherwise a program that creates threads for days would create new
+ * sites for each. */
 #define OWNERS_APART 4096u
 #define OWNERS_MAX 65536u
-/* In a large table each event misses every cache: this many misses overlap. */
+/* In a large table each event misses every cache. This many events are
+ * prefetched, so their misses overlap. */
 #define AHEAD 8
 
 /* --- the consumer -------------------------------------------------------- */
@@ -75,10 +77,15 @@ static void tell_doubles(struct process_heap *heap, uint64_t clock)
 	heap->double_count = kept;
 }
 
-/* Or will be in the order before the free of its block. Otherwise a free
- * without a block may have an unrecorded allocation. The program signals a
- * missing allocation before the allocator returns the block, and frees the
- * block later, so a reader of the free's record also sees the signal. */
+/*
+ * Returns true if every allocation of the process so far is known, or will be
+ * in the order before the free of its block. Otherwise a free without a block
+ * may have an unrecorded allocation.
+ *
+ * The program signals a missing allocation before the allocator returns the
+ * block, and frees the block later. So a reader of the free's record also sees
+ * the signal.
+ */
 static bool knows_all_blocks(const struct process_heap *heap)
 {
 	const struct process *process = heap->process;
