@@ -243,27 +243,36 @@ static uint32_t *find_owners(const struct profile_tree *tree)
 	return owner;
 }
 
+/* Time of an owner to spread, and the times to spread it over. */
 struct spread {
 	double runnable_ns, on_cpu_ns, blocked_ns;
 };
 
+static void sum_runnable(const struct profile_tree *times,
+			 const struct profile_tree *spans,
+			 struct spread *spread)
+{
+	uint32_t *owner = find_owners(spans), number;
+
+	for (size_t i = 0; owner && i < spans->nodes.count; i++) {
+		int64_t ns = node_at(spans, i)->value[SPAN_RUNNABLE];
+
+		if (ns > 0 && pool_find(&times->owners,
+					owner_at(spans, owner[i]), &number))
+			spread[number].runnable_ns += (double)ns;
+	}
+	free(owner);
+}
+
 void time_profile_spread_runnable(struct stack_profile *times,
 				  const struct stack_profile *spans)
 {
-	const struct profile_tree *from = &spans->tree;
 	struct profile_tree *tree = &times->tree;
-	uint32_t *owner = find_owners(tree), *from_owner = find_owners(from);
+	uint32_t *owner = find_owners(tree);
 	struct spread *spread = calloc(tree->owners.count + 1, sizeof(*spread));
-	uint32_t number;
 
-	for (size_t i = 0;
-	     spread && owner && from_owner && i < from->nodes.count; i++) {
-		int64_t ns = node_at(from, i)->value[SPAN_RUNNABLE];
-
-		if (ns > 0 && pool_find(&tree->owners,
-					owner_at(from, from_owner[i]), &number))
-			spread[number].runnable_ns += (double)ns;
-	}
+	if (spread && owner)
+		sum_runnable(tree, &spans->tree, spread);
 	for (size_t i = 0; spread && owner && i < tree->nodes.count; i++) {
 		const int64_t *given = &node_at(tree, i)->value[TIME_GIVEN];
 
@@ -284,7 +293,6 @@ void time_profile_spread_runnable(struct stack_profile *times,
 	}
 	free(spread);
 	free(owner);
-	free(from_owner);
 }
 
 /* --- by function --------------------------------------------------------- */
