@@ -170,6 +170,35 @@ static void print_source_line(const struct annotate *annotate, uint64_t number,
 	fputc('\n', out);
 }
 
+/* All @count @lines are in one file. */
+static void print_with_source(const struct annotate *annotate,
+			      const struct annotate_line *lines, size_t count,
+			      const struct source_text *source, FILE *out)
+{
+	uint64_t shown = 0; /* last printed line */
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t number = lines[i].line, end = number + AROUND;
+		uint64_t from = number > AROUND ? number - AROUND : 1;
+
+		if (i + 1 < count)
+			end = MIN(end, lines[i + 1].line - 1);
+		from = MAX(from, shown + 1);
+		if (shown && from > shown + 1)
+			fputs("  ...\n", out);
+		if (!number || number > source->count) {
+			print_source_line(annotate, number, &lines[i], NULL,
+					  out);
+			continue;
+		}
+		for (shown = from; shown <= MIN(end, source->count); shown++)
+			print_source_line(annotate, shown,
+					  shown == number ? &lines[i] : NULL,
+					  source->lines[shown - 1], out);
+		shown--;
+	}
+}
+
 bool annotate_is_changed(const struct annotate *annotate,
 			 const struct source_text *source)
 {
@@ -211,44 +240,19 @@ static void print_file(const struct annotate *annotate,
 		if (is_column(annotate, i))
 			fprintf(out, "  %10s", values[i].title);
 	fprintf(out, "  %6s\n", "line");
-	if (!err) {
-		uint64_t shown = 0; /* last printed line */
-
-		for (size_t i = 0; i < count; i++) {
-			uint64_t number = lines[i].line, end = number + AROUND;
-			uint64_t from = number > AROUND ? number - AROUND : 1;
-
-			if (i + 1 < count)
-				end = MIN(end, lines[i + 1].line - 1);
-			from = MAX(from, shown + 1);
-			if (shown && from > shown + 1)
-				fputs("  ...\n", out);
-			if (!number || number > source.count) {
-				print_source_line(annotate, number, &lines[i],
-						  NULL, out);
-				continue;
-			}
-			for (shown = from; shown <= MIN(end, source.count);
-			     shown++)
-				print_source_line(annotate, shown,
-						  shown == number ? &lines[i]
-								  : NULL,
-						  source.lines[shown - 1], out);
-			shown--;
-		}
-	}
+	if (!err)
+		print_with_source(annotate, lines, count, &source, out);
 	for (size_t i = 0; err && i < count; i++)
 		print_source_line(annotate, lines[i].line, &lines[i], NULL,
 				  out);
 	source_text_free(&source);
 }
 
-int annotate_print(const struct annotate *annotate, FILE *out)
+static int print_annotate_head(const struct annotate *annotate, FILE *out)
 {
-	size_t end;
 	struct short_names names;
-	char text[SIZE_TEXT];
 	int err = short_names_make(&names, &annotate->name, 1, false);
+	char text[SIZE_TEXT];
 
 	if (!err) {
 		text_out(short_names_get(&names, 0), out);
@@ -262,6 +266,14 @@ int annotate_print(const struct annotate *annotate, FILE *out)
 		fputc('\n', out);
 	}
 	short_names_free(&names);
+	return err;
+}
+
+int annotate_print(const struct annotate *annotate, FILE *out)
+{
+	int err = print_annotate_head(annotate, out);
+	size_t end;
+
 	for (size_t i = 0; i < annotate->count && !err; i = end) {
 		for (end = i + 1; end < annotate->count; end++)
 			if (strcmp(annotate->lines[end].file,

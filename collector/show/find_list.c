@@ -115,31 +115,25 @@ int find_list_print(const struct find_list *list, FILE *out)
 		char matched[SIZE_TEXT], shown[SIZE_TEXT], text[THREAD_BYTES];
 
 		printer->thread_width = strlen("thread");
-		for (size_t i = 0; i < printer->list->search->count; i++) {
-			thread_text(printer, &printer->list->search->calls[i],
-				    text);
+		for (size_t i = 0; i < search->count; i++) {
+			thread_text(printer, &search->calls[i], text);
 			printer->thread_width = MAX(printer->thread_width,
 						    terminal_width(text));
 		}
 		printer->thread_width =
 			MIN(printer->thread_width, THREAD_COLUMN);
 		fprintf(printer->out, "\nperfrec: %s call%s: ",
-			size_format_count(printer->list->search->matched,
-					  matched),
-			size_plural(printer->list->search->matched));
+			size_format_count(search->matched, matched),
+			size_plural(search->matched));
 		text_out(printer->list->expression, printer->out);
-		if (printer->list->search->count <
-		    printer->list->search->matched)
+		if (search->count < search->matched)
 			fprintf(printer->out, "; the %s %s",
-				size_format_count(printer->list->search->count,
-						  shown),
-				printer->list->search->wish.by_time
-					? "first"
-					: "longest");
+				size_format_count(search->count, shown),
+				search->wish.by_time ? "first" : "longest");
 		fputs("\n\n", printer->out);
 		put_list_columns(printer, "time", "took", "thread");
 		fputs("call\n", printer->out);
-		for (size_t i = 0; i < list->search->count; i++)
+		for (size_t i = 0; i < search->count; i++)
 			put_found_call(printer, i);
 		err = fflush(out) || ferror(out) ? -EIO : 0;
 	}

@@ -72,6 +72,35 @@ struct frames {
 	size_t *first; /* for each location: index of its first frame */
 };
 
+static void free_frames(struct frames *frames)
+{
+	free(frames->list);
+	free(frames->first);
+	*frames = (struct frames){ 0 };
+}
+
+static int make_frames(const struct pprof *pprof, struct frames *out)
+{
+	size_t at = 0;
+
+	*out = (struct frames){ 0 };
+	for (size_t i = 0; i < pprof->location_count; i++)
+		out->count += frames_of(&pprof->locations[i]);
+	out->list = calloc(out->count + 1, sizeof(*out->list));
+	out->first = calloc(pprof->location_count + 1, sizeof(*out->first));
+	if (!out->list || !out->first) {
+		free_frames(out);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < pprof->location_count; i++) {
+		out->first[i] = at;
+		for (size_t k = 0; k < frames_of(&pprof->locations[i]); k++)
+			out->list[at++] =
+				make_frame(pprof, &pprof->locations[i], k);
+	}
+	return 0;
+}
+
 /* --- by function --------------------------------------------------------- */
 
 struct by_function {
@@ -168,30 +197,8 @@ static void count_function_sample(struct by_function *by, size_t number)
 int pprof_rows_by_function(const struct pprof *pprof, struct pprof_rows *out)
 {
 	struct by_function by = { .pprof = pprof, .rows = out };
-	int err;
-	size_t at = 0;
+	int err = make_frames(pprof, &by.frames);
 
-	by.frames = (struct frames){ 0 };
-	for (size_t i = 0; i < pprof->location_count; i++)
-		by.frames.count += frames_of(&pprof->locations[i]);
-	by.frames.list = calloc(by.frames.count + 1, sizeof(*by.frames.list));
-	by.frames.first =
-		calloc(pprof->location_count + 1, sizeof(*by.frames.first));
-	if (!by.frames.list || !by.frames.first) {
-		free(by.frames.list);
-		free(by.frames.first);
-		by.frames = (struct frames){ 0 };
-		err = -ENOMEM;
-	} else {
-		for (size_t i = 0; i < pprof->location_count; i++) {
-			by.frames.first[i] = at;
-			for (size_t k = 0; k < frames_of(&pprof->locations[i]);
-			     k++)
-				by.frames.list[at++] = make_frame(
-					pprof, &pprof->locations[i], k);
-		}
-		err = 0;
-	}
 	*out = (struct pprof_rows){ .by_function = true };
 	if (!err)
 		err = make_function_rows(&by);

@@ -179,25 +179,23 @@ int range_counters_print(const struct range_counters *counters,
 	table_init(&table, columns, ARRAY_SIZE(columns), "counter");
 	table.full_names = true;
 	for (size_t i = 0; i < shown; i++) {
+		const struct counter_row *row = &rows[i];
 		char before[VALUE_TEXT] = "-", min[VALUE_TEXT], max[VALUE_TEXT];
 		char last[VALUE_TEXT];
 		char text[256], unit[64] = "";
 
-		if (rows[i].curve->has_before)
-			counter_value_text(&rows[i], rows[i].curve->before,
-					   before);
-		table_add(
-			&table,
-			(const char *[]){
-				before,
-				counter_value_text(&rows[i], rows[i].min, min),
-				counter_value_text(&rows[i], rows[i].max, max),
-				counter_value_text(&rows[i], rows[i].last,
-						   last) },
-			rows[i].name, NULL);
-		if (*rows[i].unit)
-			snprintf(unit, sizeof(unit), "%s", rows[i].unit);
-		if (!rows[i].thread && !rows[i].process) {
+		if (row->curve->has_before)
+			counter_value_text(row, row->curve->before, before);
+		table_add(&table,
+			  (const char *[]){
+				  before,
+				  counter_value_text(row, row->min, min),
+				  counter_value_text(row, row->max, max),
+				  counter_value_text(row, row->last, last) },
+			  row->name, NULL);
+		if (*row->unit)
+			snprintf(unit, sizeof(unit), "%s", row->unit);
+		if (!row->thread && !row->process) {
 			if (*unit) {
 				snprintf(text, sizeof(text), "  %s", unit);
 				table_behind(&table, text);
@@ -206,8 +204,8 @@ int range_counters_print(const struct range_counters *counters,
 			snprintf(text, sizeof(text),
 				 "  %s%s%s %" PRId64 " %.100s", unit,
 				 *unit ? ", " : "",
-				 rows[i].thread ? "thread" : "process",
-				 id_of(&rows[i]), rows[i].owner);
+				 row->thread ? "thread" : "process", id_of(row),
+				 row->owner);
 			table_behind(&table, text);
 		}
 	}

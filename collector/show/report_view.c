@@ -216,12 +216,49 @@ static bool is_of_sched(const struct column *column)
 	return false;
 }
 
+/* Returns the index of @column's value, or PPROF_NONE. An older perfrec only
+ * wrote measured times. */
+static uint32_t find_value(const struct sheet *sheet,
+			   const struct column *column)
+{
+	uint32_t value = PPROF_NONE;
+
+	if (is_of_sched(column) && !sheet->options->view->of_waits &&
+	    !summary_sched_known(sheet->summary))
+		return PPROF_NONE;
+	if (sheet->options->raw && strcmp(column->type, TRUE_TYPE) == 0)
+		value = pprof_find_type(sheet->pprof, RAW_TYPE);
+	return value != PPROF_NONE
+		       ? value
+		       : pprof_find_type(sheet->pprof, column->type);
+}
+
 static bool is_slowed(const struct sheet *sheet, const struct column *column)
 {
 	return summary_is_slowed(sheet->summary) &&
 	       (strcmp(column->type, TRUE_TYPE) == 0 ||
 		strcmp(column->type, "runnable") == 0 ||
 		strcmp(column->type, BLOCKED_TYPE) == 0);
+}
+
+static void choose_sheet_columns(struct sheet *sheet)
+{
+	const struct column *column = sheet->options->view->columns;
+
+	for (size_t i = 0; i < COLUMNS_MAX && column[i].title; i++) {
+		uint32_t value = find_value(sheet, &column[i]);
+
+		/* Total and self values of a stack are equal. */
+		if (value == PPROF_NONE ||
+		    (column[i].what & TOTAL && sheet->options->stacks))
+			continue;
+		snprintf(sheet->title[sheet->column_count],
+			 sizeof(sheet->title[0]), "%s%s", column[i].title,
+			 is_slowed(sheet, &column[i]) ? SUMMARY_SLOWED_MARK
+						      : "");
+		sheet->value[sheet->column_count] = value;
+		sheet->column[sheet->column_count++] = &column[i];
+	}
 }
 
 static struct pprof_key column_key(const struct sheet *sheet, size_t i)
@@ -789,7 +826,6 @@ static int print_pprof(struct sheet *sheet, const struct summary *summary,
 	int err = options->stacks
 			  ? pprof_rows_by_stack(sheet->pprof, &sheet->rows)
 			  : pprof_rows_by_function(sheet->pprof, &sheet->rows);
-	const struct column *column;
 
 	if (err) {
 		log_err("out of memory");
@@ -797,35 +833,7 @@ static int print_pprof(struct sheet *sheet, const struct summary *summary,
 	}
 	pprof_rows_fold_own(&sheet->rows);
 	add_columns(sheet, summary);
-	column = sheet->options->view->columns;
-	for (size_t i = 0; i < COLUMNS_MAX && column[i].title; i++) {
-		uint32_t value;
-
-		value = PPROF_NONE;
-		if (is_of_sched(&column[i]) &&
-		    !sheet->options->view->of_waits &&
-		    !summary_sched_known(sheet->summary)) {
-			value = PPROF_NONE;
-		} else {
-			if (sheet->options->raw &&
-			    strcmp(column[i].type, TRUE_TYPE) == 0)
-				value = pprof_find_type(sheet->pprof, RAW_TYPE);
-			value = value != PPROF_NONE
-					? value
-					: pprof_find_type(sheet->pprof,
-							  column[i].type);
-		}
-		/* Total and self values of a stack are equal. */
-		if (value == PPROF_NONE ||
-		    (column[i].what & TOTAL && sheet->options->stacks))
-			continue;
-		snprintf(sheet->title[sheet->column_count],
-			 sizeof(sheet->title[0]), "%s%s", column[i].title,
-			 is_slowed(sheet, &column[i]) ? SUMMARY_SLOWED_MARK
-						      : "");
-		sheet->value[sheet->column_count] = value;
-		sheet->column[sheet->column_count++] = &column[i];
-	}
+	choose_sheet_columns(sheet);
 	drop_empty_rows(sheet);
 	err = sort_view_rows(sheet);
 	if (!err && options->json)

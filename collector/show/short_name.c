@@ -139,6 +139,26 @@ static int open_groups(struct short_names *names, const struct entry *list,
 	return err;
 }
 
+/* Finds clashing names. @list points to its own copies of the texts. */
+static int part_names(struct short_names *names, struct entry *list)
+{
+	size_t count = names->count;
+	size_t *first = malloc(count * sizeof(*first));
+	const char **scratch = malloc(count * sizeof(*scratch));
+	int err = first && scratch ? 0 : -ENOMEM;
+
+	if (!err) {
+		qsort(list, count, sizeof(*list), compare_entries);
+		err = open_groups(names, list, drop_equal(list, count, first),
+				  scratch);
+		for (size_t i = 0; i < count; i++)
+			names->text[i] = names->text[first[i]];
+	}
+	free(first);
+	free(scratch);
+	return err;
+}
+
 static int add_texts(struct short_names *names, const char *const *full,
 		     bool is_full)
 {
@@ -180,25 +200,8 @@ int short_names_make(struct short_names *names, const char *const *full,
 				.text = folded + names->text[i],
 				.which = i,
 			};
-		if (!err) {
-			size_t *first = malloc(names->count * sizeof(*first));
-			const char **scratch =
-				malloc(names->count * sizeof(*scratch));
-
-			err = first && scratch ? 0 : -ENOMEM;
-			if (!err) {
-				qsort(list, names->count, sizeof(*list),
-				      compare_entries);
-				err = open_groups(
-					names, list,
-					drop_equal(list, names->count, first),
-					scratch);
-				for (size_t i = 0; i < names->count; i++)
-					names->text[i] = names->text[first[i]];
-			}
-			free(first);
-			free(scratch);
-		}
+		if (!err)
+			err = part_names(names, list);
 		free(folded);
 	}
 	free(list);

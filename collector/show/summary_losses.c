@@ -81,6 +81,28 @@ static void print_sentence(uint64_t count, const char *sentence,
 	fprintf(out, "%s%s %s", prefix, number, text);
 }
 
+/* Reports records that found the ring full. If threads already waited for room,
+ * replaces the advice to wait by the reason. */
+static void print_lost(const struct summary *summary, uint64_t count,
+		       const char *sentence, const char *prefix, FILE *out)
+{
+	static const char advice[] = " (record with --on-full block, or ";
+	const char *on_full = summary->settings.on_full;
+	const char *found = strstr(sentence, advice);
+	char text[SENTENCE_BYTES];
+
+	if (found && on_full && !strcmp(on_full, "block")) {
+		snprintf(text, sizeof(text),
+			 "%.*s, and the collector did not read it in time "
+			 "(record with %s",
+			 (int)(found - sentence), sentence,
+			 found + sizeof(advice) - 1);
+		sentence = text;
+	}
+	print_sentence(count, sentence, prefix, out);
+	fputc('\n', out);
+}
+
 /* Prints ": reason; reason". */
 static void print_why_no_slot(const struct summary_totals *totals, FILE *out)
 {
@@ -144,27 +166,10 @@ static void print_loss(const struct summary *summary,
 		       FILE *out)
 {
 	uint64_t count = count_said(summary, row);
-	const char *sentence;
-	static const char advice[] = " (record with --on-full block, or ";
-	const char *on_full;
-	const char *found;
-	char text[SENTENCE_BYTES];
 
 	switch (row->said) {
 	case SAID_LOSS:
-		sentence = row->sentence;
-		on_full = summary->settings.on_full;
-		found = strstr(sentence, advice);
-		if (found && on_full && !strcmp(on_full, "block")) {
-			snprintf(text, sizeof(text),
-				 "%.*s, and the collector did not read it in "
-				 "time (record with %s",
-				 (int)(found - sentence), sentence,
-				 found + sizeof(advice) - 1);
-			sentence = text;
-		}
-		print_sentence(count, sentence, prefix, out);
-		fputc('\n', out);
+		print_lost(summary, count, row->sentence, prefix, out);
 		break;
 	case SAID_NO_SLOT:
 		print_sentence(count, row->sentence, prefix, out);

@@ -435,6 +435,8 @@ static bool print_other_views(const struct summary *summary, FILE *out)
 	return true;
 }
 
+/* A program that could not load perfrec's library looks like one without
+ * instrumentation. */
 static void print_no_hooks(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;

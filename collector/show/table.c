@@ -309,6 +309,7 @@ int table_print(const struct table *table, const struct terminal *terminal,
 		put_layout_titles(&layout);
 		for (size_t i = 0; i < table->count; i++)
 			put_layout_row(&layout, i);
+		/* Names the dropped columns, on several lines if required. */
 		width = 0;
 		for (size_t i = 0; i < layout.table->column_count; i++) {
 			const char *title = layout.table->columns[i].title;
@@ -394,6 +395,22 @@ static void put_markdown_cell(const char *text, FILE *out)
 	fputc(' ', out);
 }
 
+static void put_markdown_row(const struct table *table,
+			     const struct table_row *row, const char *name,
+			     FILE *out)
+{
+	for (size_t i = 0; i < table->column_count; i++)
+		put_markdown_cell(row->cells[i], out);
+	fputs("| ", out);
+	if (*name)
+		put_code(name, true, out);
+	if (shows_module(row)) {
+		fputc(' ', out);
+		put_code(path_name(row->module), true, out);
+	}
+	fputs(" |\n", out);
+}
+
 int table_print_markdown(const struct table *table, FILE *out)
 {
 	struct layout layout = { .table = table, .out = out };
@@ -408,24 +425,10 @@ int table_print_markdown(const struct table *table, FILE *out)
 			fputs(table->columns[i].left ? "|---" : "|--:", out);
 		fputs("|---|\n", out);
 		for (size_t i = 0; i < table->count; i++)
-			if (!table->rows[i].is_below) {
-				const char *name =
-					short_names_get(&layout.names, i);
-
-				for (size_t j = 0; j < table->column_count; j++)
-					put_markdown_cell(
-						table->rows[i].cells[j], out);
-				fputs("| ", out);
-				if (*name)
-					put_code(name, true, out);
-				if (shows_module(&table->rows[i])) {
-					fputc(' ', out);
-					put_code(path_name(
-							 table->rows[i].module),
-						 true, out);
-				}
-				fputs(" |\n", out);
-			}
+			if (!table->rows[i].is_below)
+				put_markdown_row(
+					table, &table->rows[i],
+					short_names_get(&layout.names, i), out);
 	}
 	short_names_free(&layout.names);
 	return err;

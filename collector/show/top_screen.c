@@ -220,6 +220,46 @@ static void put_screen_function(int y, const struct top_page *page,
 	attroff(A_BOLD | A_UNDERLINE);
 }
 
+static void put_screen_functions(const struct top_page *page)
+{
+	const size_t rows = (size_t)top_screen_rows();
+	const size_t page_of = page->view->place / rows * rows;
+
+	for (size_t i = 0; i < rows; i++)
+		if (page_of + i < page->view->count)
+			put_screen_function(HEAD_LINES + (int)i, page,
+					    page_of + i);
+		else
+			put_screen_text(HEAD_LINES + (int)i, 0, "");
+	if (!page->view->count)
+		put_screen_text(HEAD_LINES, 2,
+				page->view->filter[0]
+					? "no function has this text"
+					: "no function was called yet");
+}
+
+static void put_help(void)
+{
+	static const char *const lines[] = {
+		"up, down, page up, page down   choose a function",
+		"s     the next order: self, calls, both of all time, name",
+		"/     show functions whose name has a text (Esc: all again)",
+		"1     record each call of the chosen function (span)",
+		"2     only count its calls (counted)",
+		"3     neither (off)",
+		"p     pause this screen; the recording goes on",
+		"f     flush: the files of the recording have all up to now",
+		"q     leave; the recording goes on",
+		"",
+		"SELF is wall time in the function itself, as a part of the",
+		"time since the last change of the screen: see perfrec-top(1).",
+	};
+
+	for (int i = 0; i < top_screen_rows(); i++)
+		put_screen_text(HEAD_LINES + i, 2,
+				i < (int)ARRAY_SIZE(lines) ? lines[i] : "");
+}
+
 static void put_screen_head(const struct top_page *page)
 {
 	char text[512];
@@ -240,64 +280,32 @@ static void put_screen_head(const struct top_page *page)
 	attroff(A_REVERSE);
 }
 
-void top_screen_draw(const struct top_page *page)
+static void put_foot(const struct top_page *page)
 {
 	char text[TOP_FILTER_BYTES + 16];
 
-	put_screen_head(page);
-	if (page->is_help) {
-		static const char *const lines[] = {
-			"up, down, page up, page down   choose a function",
-			"s     the next order: self, calls, both of all time, "
-			"name",
-			"/     show functions whose name has a text (Esc: all "
-			"again)",
-			"1     record each call of the chosen function (span)",
-			"2     only count its calls (counted)",
-			"3     neither (off)",
-			"p     pause this screen; the recording goes on",
-			"f     flush: the files of the recording have all up "
-			"to now",
-			"q     leave; the recording goes on",
-			"",
-			"SELF is wall time in the function itself, as a part "
-			"of the",
-			"time since the last change of the screen: see "
-			"perfrec-top(1).",
-		};
-
-		for (int i = 0; i < top_screen_rows(); i++)
-			put_screen_text(HEAD_LINES + i, 2,
-					i < (int)ARRAY_SIZE(lines) ? lines[i]
-								   : "");
-	} else {
-		const size_t rows = (size_t)top_screen_rows();
-		const size_t page_of = page->view->place / rows * rows;
-
-		for (size_t i = 0; i < rows; i++)
-			if (page_of + i < page->view->count)
-				put_screen_function(HEAD_LINES + (int)i, page,
-						    page_of + i);
-			else
-				put_screen_text(HEAD_LINES + (int)i, 0, "");
-		if (!page->view->count)
-			put_screen_text(HEAD_LINES, 2,
-					page->view->filter[0]
-						? "no function has this text"
-						: "no function was called yet");
-	}
 	if (page->is_filter) {
 		snprintf(text, sizeof(text), "name has: %s_",
 			 page->view->filter);
 		put_screen_text(LINES - 1, 0, text);
 	} else {
-		put_screen_text(
-			LINES - 1, 0,
-			page->status[0]
-				? page->status
-				: "q leave  s sort  / filter  1 span  2 "
-				  "counted  3 off  p pause  f flush  h help");
+		put_screen_text(LINES - 1, 0,
+				page->status[0]
+					? page->status
+					: "q leave  s sort  / filter  1 span  "
+					  "2 counted "
+					  " 3 off  p pause  f flush  h help");
 	}
+}
+
+void top_screen_draw(const struct top_page *page)
+{
+	put_screen_head(page);
+	if (page->is_help)
+		put_help();
+	else
+		put_screen_functions(page);
+	put_foot(page);
 	refresh();
 }
 
