@@ -43,6 +43,43 @@ static int take_aggregate_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
+static int choose_metric(struct aggregate_line *line, const struct runs *runs)
+{
+	uint32_t metric = runs_find_metric(runs, line->value);
+	char keys[512] = "";
+
+	line->print.metric = metric;
+	if (metric != RUNS_NONE)
+		return OPTS_GO_ON;
+	for (size_t i = 0; i < runs->metric_count; i++) {
+		size_t length = strlen(keys);
+
+		snprintf(keys + length, sizeof(keys) - length, "%s%s",
+			 i ? ", " : "", runs->metric[i].key);
+	}
+	log_err("--value '%.64s': the recordings have %s", line->value, keys);
+	return OPTS_WRONG;
+}
+
+static int show_aggregate(struct aggregate_line *line, const struct runs *runs)
+{
+	int err, result = choose_metric(line, runs);
+
+	if (result != OPTS_GO_ON)
+		return result;
+	if (line->json && !line->limited)
+		line->print.limit = 0;
+	err = line->json ? aggregate_write_json(runs, &line->print, stdout)
+			 : aggregate_print(runs, &line->print, stdout);
+	if (!err)
+		return OPTS_OK;
+	if (err == -EIO)
+		(void)text_out_finish();
+	else
+		log_err("cannot write the table: %s", strerror(-err));
+	return OPTS_FAILED;
+}
+
 int cmd_aggregate(int argc, char **argv)
 {
 	struct aggregate_line line = { 0 };
@@ -50,9 +87,6 @@ int cmd_aggregate(int argc, char **argv)
 	size_t count;
 	int result = opts_parse(CMD_AGGREGATE, argc, argv,
 				take_aggregate_option, &line);
-	int err;
-	uint32_t metric;
-	char keys[512] = "";
 
 	if (result != OPTS_GO_ON)
 		return result;
@@ -63,38 +97,7 @@ int cmd_aggregate(int argc, char **argv)
 	}
 	if (runs_read(argv + optind, count, count, false, &runs))
 		return OPTS_FAILED;
-	metric = runs_find_metric(&runs, line.value);
-	line.print.metric = metric;
-	if (metric != RUNS_NONE) {
-		result = OPTS_GO_ON;
-	} else {
-		for (size_t i = 0; i < runs.metric_count; i++) {
-			size_t length = strlen(keys);
-
-			snprintf(keys + length, sizeof(keys) - length, "%s%s",
-				 i ? ", " : "", runs.metric[i].key);
-		}
-		log_err("--value '%.64s': the recordings have %s", line.value,
-			keys);
-		result = OPTS_WRONG;
-	}
-	if (result == OPTS_GO_ON) {
-		if (line.json && !line.limited)
-			line.print.limit = 0;
-		err = line.json
-			      ? aggregate_write_json(&runs, &line.print, stdout)
-			      : aggregate_print(&runs, &line.print, stdout);
-		if (!err) {
-			result = OPTS_OK;
-		} else {
-			if (err == -EIO)
-				(void)text_out_finish();
-			else
-				log_err("cannot write the table: %s",
-					strerror(-err));
-			result = OPTS_FAILED;
-		}
-	}
+	result = show_aggregate(&line, &runs);
 	runs_release(&runs);
 	return result;
 }

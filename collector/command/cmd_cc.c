@@ -165,28 +165,31 @@ static int take_cc_option(void *to, const struct opts_value *value)
 
 /* --- running the compiler ------------------------------------------------ */
 
+static void put_quoted(FILE *out, const char *word)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789_-+=./,:@%";
+
+	if (*word && !word[strspn(word, plain)]) {
+		fputs(word, out);
+		return;
+	}
+	putc('\'', out);
+	for (; *word; word++)
+		if (*word == '\'')
+			fputs("'\\''", out);
+		else
+			putc(*word, out);
+	putc('\'', out);
+}
+
 static void show_words(const struct words *words, FILE *out)
 {
 	for (size_t i = 0; i < words->count; i++) {
-		const char *word;
-		static const char plain[] =
-			"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01"
-			"23456789_-+=./,:@%";
-
 		if (i)
 			putc(' ', out);
-		word = words->list[i];
-		if (*word && !word[strspn(word, plain)]) {
-			fputs(word, out);
-		} else {
-			putc('\'', out);
-			for (; *word; word++)
-				if (*word == '\'')
-					fputs("'\\''", out);
-				else
-					putc(*word, out);
-			putc('\'', out);
-		}
+		put_quoted(out, words->list[i]);
 	}
 	putc('\n', out);
 	fflush(out);
@@ -517,6 +520,8 @@ static void choose_sources(struct cc *cc)
 	}
 }
 
+/* Returns true if the file name of @word is in @list, where each name has a
+ * blank on both sides. */
 static bool is_one_of(const char *word, const char *list)
 {
 	const char *name = path_name(word);

@@ -309,6 +309,22 @@ static void print_done(const char *what, const json_t *answer)
 	}
 }
 
+static void print_files(const json_t *row)
+{
+	const json_t *files = json_object_get(row, "files");
+
+	for (size_t i = 0; i < json_array_size(files); i++) {
+		const char *file = json_string_value(json_array_get(files, i));
+
+		print_padded_name(ctl_text(row, "folder"), 0);
+		putchar('/');
+		print_padded_name(file ? file : "", 0);
+		putchar('\n');
+	}
+}
+
+/* Logs each row in @key of @answer as not @what. Returns true if there are
+ * any. */
 static bool say_not_done(const json_t *answer, const char *key,
 			 const char *what)
 {
@@ -355,6 +371,30 @@ static void add_ctl_function(struct table *table, const json_t *row)
 		snprintf(why, sizeof(why), "(stays as it is: %s)", refused);
 	if (refused[0] || json_is_true(json_object_get(row, "gated")))
 		table_behind(table, why);
+}
+
+static int print_program_functions(const struct ctl_options *options,
+				   const json_t *answer)
+{
+	const struct terminal terminal = terminal_of(stdout);
+	const json_t *programs = json_object_get(answer, "functions");
+	int err = 0;
+
+	for (size_t i = 0; i < json_array_size(programs) && !err; i++) {
+		const json_t *rows = json_object_get(
+			json_array_get(programs, i), "functions");
+		struct table table;
+
+		table_init(&table, function_columns,
+			   ARRAY_SIZE(function_columns), "FUNCTION");
+		table.indent = "";
+		table.full_names = options->full_names;
+		for (size_t j = 0; j < json_array_size(rows); j++)
+			add_ctl_function(&table, json_array_get(rows, j));
+		err = table_print(&table, &terminal, stdout);
+		table_release(&table);
+	}
+	return err;
 }
 
 static uint64_t stat_of(const json_t *answer, const char *key)
@@ -557,20 +597,8 @@ static int print_answer(const struct ctl_options *options, const json_t *answer)
 	else if (!strcmp(options->verb, "flush")) {
 		const json_t *flushed = json_object_get(answer, "flushed");
 
-		for (size_t i = 0; i < json_array_size(flushed); i++) {
-			const json_t *row = json_array_get(flushed, i);
-			const json_t *files = json_object_get(row, "files");
-
-			for (size_t j = 0; j < json_array_size(files); j++) {
-				const char *file = json_string_value(
-					json_array_get(files, j));
-
-				print_padded_name(ctl_text(row, "folder"), 0);
-				putchar('/');
-				print_padded_name(file ? file : "", 0);
-				putchar('\n');
-			}
-		}
+		for (size_t i = 0; i < json_array_size(flushed); i++)
+			print_files(json_array_get(flushed, i));
 	} else if (!strcmp(options->verb, "stop") && !options->target)
 		printf("ended perfrec-collect (pid %llu)\n",
 		       (unsigned long long)ctl_number(
@@ -587,28 +615,9 @@ static int print_answer(const struct ctl_options *options, const json_t *answer)
 		}
 	} else if (!strcmp(options->verb, "categories"))
 		print_done("told", answer);
-	else if (!strcmp(options->verb, "functions")) {
-		const struct terminal terminal = terminal_of(stdout);
-		const json_t *programs = json_object_get(answer, "functions");
-		int err = 0;
-
-		for (size_t i = 0; i < json_array_size(programs) && !err; i++) {
-			const json_t *rows = json_object_get(
-				json_array_get(programs, i), "functions");
-			struct table table;
-
-			table_init(&table, function_columns,
-				   ARRAY_SIZE(function_columns), "FUNCTION");
-			table.indent = "";
-			table.full_names = options->full_names;
-			for (size_t j = 0; j < json_array_size(rows); j++)
-				add_ctl_function(&table,
-						 json_array_get(rows, j));
-			err = table_print(&table, &terminal, stdout);
-			table_release(&table);
-		}
-		return err;
-	} else if (!strcmp(options->verb, "stats"))
+	else if (!strcmp(options->verb, "functions"))
+		return print_program_functions(options, answer);
+	else if (!strcmp(options->verb, "stats"))
 		return print_stats(options, answer);
 	else if (!strcmp(options->verb, "forget"))
 		printf("forgot %llu module%s\n",

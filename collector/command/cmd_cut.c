@@ -196,26 +196,32 @@ static bool is_unread(const struct trace_cut_result *result)
 	return result->read_err && result->read_err != -EBADMSG;
 }
 
+static int cut_to_file(const struct cut_line *line, const struct cut_plan *plan,
+		       struct trace_cut_result *result)
+{
+	struct whole_file file;
+	int err;
+
+	err = whole_file_open(line->file, &file);
+	if (err)
+		return err;
+	err = write_planned_cut(line, plan, file.out, result);
+	if (!err && is_unread(result)) {
+		(void)whole_file_close(&file, result->read_err);
+		return 0;
+	}
+	return whole_file_close(&file, err);
+}
+
 static int run_plan(const struct cut_line *line, const struct cut_plan *plan)
 {
 	struct trace_cut_result result;
 	struct trace_read_totals totals;
 	int err, status;
 
-	if (line->file) {
-		struct whole_file file;
-
-		err = whole_file_open(line->file, &file);
-		if (!err) {
-			err = write_planned_cut(line, plan, file.out, &result);
-			if (!err && is_unread(&result)) {
-				(void)whole_file_close(&file, result.read_err);
-				err = 0;
-			} else {
-				err = whole_file_close(&file, err);
-			}
-		}
-	} else
+	if (line->file)
+		err = cut_to_file(line, plan, &result);
+	else
 		err = write_planned_cut(line, plan, stdout, &result);
 	if (err) {
 		if (line->file)

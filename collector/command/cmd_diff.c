@@ -110,6 +110,7 @@ static int parse_diff_line(int argc, char **argv, struct diff_line *line)
 	}
 	words = argv + optind;
 	count = (size_t)(argc - optind);
+	/* The sides are split at g_between if it is there. */
 	between = false;
 	line->dirs = words;
 	for (size_t i = 0; i < count; i++) {

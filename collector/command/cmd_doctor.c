@@ -133,35 +133,15 @@ static int run_quietly(char *const *argv, int printed)
 	return status;
 }
 
-static void try_recording(struct doctor_findings *findings)
+static void judge_trial(struct doctor_finding *finding, const char *data,
+			int printed, int status)
 {
-	struct doctor_finding *finding = doctor_add(findings, "trial");
-	const char *base = getenv("TMPDIR");
-	char folder[PATH_MAX - 32], data[PATH_MAX];
-	char *const argv[] = { "perfrec", "record", "--quiet",	 "-o", data,
-			       "--",	  SELF,	    "--version", NULL };
-	int printed;
-	int status;
-	struct summary *summary;
+	struct summary *summary = NULL;
 
-	snprintf(folder, sizeof(folder), "%s/perfrec-doctor-XXXXXX",
-		 base && base[0] ? base : "/tmp");
-	if (!mkdtemp(folder)) {
-		doctor_judge(finding, DOCTOR_LESS);
-		doctor_say(finding->found, "not made: '%.150s': %s", folder,
-			   strerror(errno));
-		doctor_say(finding->change,
-			   "set TMPDIR to a folder that can be written");
-		return;
-	}
-	snprintf(data, sizeof(data), "%s/data", folder);
-	printed = memfd_create("perfrec-trial", MFD_CLOEXEC);
-	status = run_quietly(argv, printed);
-	summary = NULL;
 	if (status == 0 && !summary_read(data, &summary) &&
 	    summary->totals.processes > 0) {
-		doctor_say(finding->found,
-			   "a program was recorded, and its recording read");
+		doctor_say(finding->found, "a program was recorded, and its "
+					   "recording read");
 	} else {
 		doctor_judge(finding, DOCTOR_BAD);
 		doctor_say(finding->found, "a program could not be recorded");
@@ -176,6 +156,30 @@ static void try_recording(struct doctor_findings *findings)
 		}
 	}
 	summary_free(&summary);
+}
+
+static void try_recording(struct doctor_findings *findings)
+{
+	struct doctor_finding *finding = doctor_add(findings, "trial");
+	const char *base = getenv("TMPDIR");
+	char folder[PATH_MAX - 32], data[PATH_MAX];
+	char *const argv[] = { "perfrec", "record", "--quiet",	 "-o", data,
+			       "--",	  SELF,	    "--version", NULL };
+	int printed;
+
+	snprintf(folder, sizeof(folder), "%s/perfrec-doctor-XXXXXX",
+		 base && base[0] ? base : "/tmp");
+	if (!mkdtemp(folder)) {
+		doctor_judge(finding, DOCTOR_LESS);
+		doctor_say(finding->found, "not made: '%.150s': %s", folder,
+			   strerror(errno));
+		doctor_say(finding->change,
+			   "set TMPDIR to a folder that can be written");
+		return;
+	}
+	snprintf(data, sizeof(data), "%s/data", folder);
+	printed = memfd_create("perfrec-trial", MFD_CLOEXEC);
+	judge_trial(finding, data, printed, run_quietly(argv, printed));
 	if (printed >= 0)
 		close(printed);
 	if (nftw(folder, remove_one, 8, FTW_DEPTH | FTW_PHYS) < 0)

@@ -79,6 +79,8 @@ static int read_merged_trace(const char *name, struct merge_file *file,
 				"recordings, or traces",
 				file->path, strerror(-err));
 	} else if (folder) {
+		/* A running recording, or one with a killed collector, has no
+		 * summary. */
 		struct summary *summary;
 
 		snprintf(path, sizeof(path), "%s/" SUMMARY_NAME, file->name);

@@ -120,6 +120,7 @@ static int parse_open_line(int argc, char **argv, struct open_options *options)
 	}
 	if (optind < argc)
 		options->dir = argv[optind];
+	/* Only a trace and a page can show a part. */
 	given = open_range_given(&options->part);
 	if (given && options->way != OPEN_PERFETTO &&
 	    options->way != OPEN_PAGE) {
@@ -244,6 +245,24 @@ static int show_trace(const struct open_options *options, const char *path,
 	return result;
 }
 
+/* Refuses a trace in two files, because a browser takes one. */
+static int refuse_apart(const struct open_options *options)
+{
+	int fd = open(options->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool apart = fd >= 0 && kept_trace_is_apart(fd);
+
+	if (fd >= 0)
+		close(fd);
+	if (!apart)
+		return OPTS_GO_ON;
+	log_err("the trace in '%s' is in two files, because it is still "
+		"recorded or its collector was killed: perfrec open --from "
+		"TIME --to TIME shows a part of it; after the end, perfrec "
+		"index joins the files",
+		options->dir);
+	return OPTS_FAILED;
+}
+
 static int open_in_perfetto(const struct open_options *options)
 {
 	char path[PATH_MAX];
@@ -254,24 +273,8 @@ static int open_in_perfetto(const struct open_options *options)
 	if (result == OPTS_GO_ON && open_range_given(&options->part))
 		result = open_range_cut(&options->part, options->dir, &cut,
 					path, &size);
-	else if (result == OPTS_GO_ON) {
-		int fd = open(options->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		bool apart = fd >= 0 && kept_trace_is_apart(fd);
-
-		if (fd >= 0)
-			close(fd);
-		if (!apart) {
-			result = OPTS_GO_ON;
-		} else {
-			log_err("the trace in '%s' is in two files, because it "
-				"is still recorded or its collector was "
-				"killed: perfrec open --from TIME --to TIME "
-				"shows a part of it; after the end, perfrec "
-				"index joins the files",
-				options->dir);
-			result = OPTS_FAILED;
-		}
-	}
+	else if (result == OPTS_GO_ON)
+		result = refuse_apart(options);
 	if (result != OPTS_GO_ON)
 		return result;
 	result = show_trace(options, path, size);
@@ -282,13 +285,12 @@ static int open_in_perfetto(const struct open_options *options)
 
 /* --- perfrec's own page -------------------------------------------------- */
 
-static int open_page(const struct open_options *options)
+/* Sets @path to the page of the recording. Always writes the page, because an
+ * existing one may be from anyone. */
+static int make_page(const struct open_options *options, char path[PATH_MAX])
 {
-	char path[PATH_MAX], url[PATH_MAX * 3 + 8] = "file://", *real;
-	size_t to = strlen(url);
-	pid_t browser;
-	int result;
 	const struct page_options page = { .dir = options->dir, .file = path };
+	const struct open_range *part = &options->part;
 	struct stat status;
 	int err;
 
@@ -299,12 +301,20 @@ static int open_page(const struct open_options *options)
 			path);
 		return OPTS_FAILED;
 	}
-	err = open_range_given(&options->part)
-		      ? page_range_write(&options->part.range,
-					 options->part.thread, options->dir,
-					 path)
+	err = open_range_given(part)
+		      ? page_range_write(&part->range, part->thread,
+					 options->dir, path)
 		      : page_write(&page);
-	result = err ? OPTS_FAILED : OPTS_GO_ON;
+	return err ? OPTS_FAILED : OPTS_GO_ON;
+}
+
+static int open_page(const struct open_options *options)
+{
+	char path[PATH_MAX], url[PATH_MAX * 3 + 8] = "file://", *real;
+	size_t to = strlen(url);
+	pid_t browser;
+	int result = make_page(options, path);
+
 	if (result != OPTS_GO_ON)
 		return result;
 	real = realpath(path, NULL);

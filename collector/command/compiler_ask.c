@@ -168,6 +168,7 @@ static int make_answer(const char *macros, char *listing, char **text)
 	return fclose(out) ? -ENOMEM : 0;
 }
 
+/* Runs @argv with the question. Returns -EIO if it fails. */
 static int ask_in_language(char *const *argv, char **text)
 {
 	const int fds[3] = { make_text_file(question), make_text_file(""),
@@ -323,6 +324,15 @@ static bool find_cache(char path[PATH_MAX])
 	return mkdir(path, 0700) == 0 || errno == EEXIST;
 }
 
+static bool cache_path(const char *key, char path[PATH_MAX])
+{
+	if (!key || !find_cache(path))
+		return false;
+	sprintf(path + strlen(path), "/cc-%016" PRIx64,
+		hash_text(HASH_START, key));
+	return true;
+}
+
 static char *cache_read(const char *path, const char *key)
 {
 	const size_t length = strlen(key) + 1;
@@ -344,6 +354,31 @@ static char *cache_read(const char *path, const char *key)
 	}
 	free(text);
 	return NULL;
+}
+
+/* Replaces the file atomically. Ignores errors: the next question then takes
+ * longer. */
+static void cache_write(const char *path, const char *key, const char *answer)
+{
+	char draft[PATH_MAX];
+	FILE *file;
+	int fd;
+
+	if (snprintf(draft, sizeof(draft), "%s.XXXXXX", path) >= PATH_MAX)
+		return;
+	fd = mkostemp(draft, O_CLOEXEC);
+	if (fd < 0)
+		return;
+	file = fdopen(fd, "w");
+	if (!file) {
+		close(fd);
+		unlink(draft);
+		return;
+	}
+	fwrite(key, strlen(key) + 1, 1, file);
+	fputs(answer, file);
+	if (fclose(file) || rename(draft, path) < 0)
+		unlink(draft);
 }
 
 /* --- the question -------------------------------------------------------- */
@@ -372,6 +407,23 @@ static int say_no_answer(int err, const char *command)
 	return err;
 }
 
+/* gnatmake has no preprocessor. It always starts a gcc of unknown version for
+ * this machine. */
+static int answer_for_gnatmake(struct compiler_answer *out)
+{
+#if defined(__x86_64__)
+	static const char answer[] = "gcc\nglibc\nx86-64\n12\n";
+#else
+	static const char answer[] = "gcc\nglibc\nother\n12\n";
+#endif
+
+	*out = (struct compiler_answer){ .text = strdup(answer) };
+	if (out->text && parse_answer(out->text, out))
+		return 0;
+	compiler_answer_release(out);
+	return say_no_answer(-ENOMEM, "gnatmake");
+}
+
 int compiler_ask(const char *const *command, size_t count,
 		 const struct compile_line *line, struct compiler_answer *out)
 {
@@ -379,55 +431,17 @@ int compiler_ask(const char *const *command, size_t count,
 	bool keep;
 	int err;
 
-	if (line->gnatmake) {
-#if defined(__x86_64__)
-		static const char answer[] = "gcc\nglibc\nx86-64\n12\n";
-#else
-		static const char answer[] = "gcc\nglibc\nother\n12\n";
-#endif
-
-		*out = (struct compiler_answer){ .text = strdup(answer) };
-		if (out->text && parse_answer(out->text, out))
-			return 0;
-		compiler_answer_release(out);
-		return say_no_answer(-ENOMEM, "gnatmake");
-	}
+	if (line->gnatmake)
+		return answer_for_gnatmake(out);
 	key = make_question_key(command, count, line);
-	if (!key || !find_cache(path)) {
-		keep = false;
-	} else {
-		sprintf(path + strlen(path), "/cc-%016" PRIx64,
-			hash_text(HASH_START, key));
-		keep = true;
-	}
+	keep = cache_path(key, path);
 	if (keep && answer_from_cache(path, key, out)) {
 		free(key);
 		return 0;
 	}
 	err = ask_compiler(command, count, line, &text);
-	if (!err && keep) {
-		char draft[PATH_MAX];
-		FILE *file;
-		int fd;
-
-		if (snprintf(draft, sizeof(draft), "%s.XXXXXX", path) <
-		    PATH_MAX) {
-			fd = mkostemp(draft, O_CLOEXEC);
-			if (fd >= 0) {
-				file = fdopen(fd, "w");
-				if (!file) {
-					close(fd);
-					unlink(draft);
-				} else {
-					fwrite(key, strlen(key) + 1, 1, file);
-					fputs(text, file);
-					if (fclose(file) ||
-					    rename(draft, path) < 0)
-						unlink(draft);
-				}
-			}
-		}
-	}
+	if (!err && keep)
+		cache_write(path, key, text);
 	free(key);
 	if (err)
 		return say_no_answer(err, command[count - 1]);

@@ -51,6 +51,7 @@ static int find_socket(const struct ctl_request *request,
 	return err;
 }
 
+/* perfrec record has its own collector, which only its folder names. */
 static bool is_recorded_here(void)
 {
 	struct stat status;
@@ -90,9 +91,10 @@ static int say_unreachable(const struct ctl_request *request, const char *path,
 				"DIR%s%s, with the folder that it records "
 				"into)",
 				shown, path, request->command, gap, words);
-	} else
+	} else {
 		log_err("cannot connect to perfrec-collect at '%.*s': %s",
 			shown, path, strerror(err));
+	}
 	return -err;
 }
 

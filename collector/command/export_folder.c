@@ -73,6 +73,31 @@ static int open_files(struct folder *folder, FILE *out[TABLES])
 	return OPTS_OK;
 }
 
+/* If @keep, gives the files their names, otherwise removes them. Returns
+ * @status, or OPTS_FAILED after one line. */
+static int end_folder(struct folder *folder, int status, bool keep)
+{
+	bool failed = false;
+
+	/* No file gets its name if another cannot be written. */
+	for (size_t i = 0; i < folder->open; i++)
+		if (keep && fflush(folder->file[i].out)) {
+			status = cannot_write(folder->path, -errno);
+			keep = false;
+		}
+	for (size_t i = 0; i < folder->open; i++) {
+		int err = whole_file_close(&folder->file[i],
+					   keep ? 0 : -ECANCELED);
+
+		failed |= err && err != -ECANCELED;
+	}
+	if (failed)
+		status = cannot_write(folder->path, -EIO);
+	if (folder->made && (failed || !keep))
+		(void)rmdir(folder->path);
+	return status;
+}
+
 struct parts {
 	struct summary *summary;
 	struct pprof *heap, *blocked;
@@ -104,57 +129,43 @@ static bool read_exported_parts(const char *dir, struct parts *parts)
 	       read_profile(dir, OFFCPU_PROFILE_NAME, &parts->blocked);
 }
 
+/* Writes the tables to @out. Sets *@whole if they have all readable rows.
+ * Returns the exit status. */
+static int write_tables(struct call_command *call, FILE *out[TABLES],
+			bool *whole)
+{
+	struct tables_source source = { 0 };
+	struct parts parts = { 0 };
+	int result = OPTS_FAILED;
+
+	if (read_exported_parts(call->dir, &parts) &&
+	    !call_command_open(call, out[TABLE_CALLS], &source.reader)) {
+		source.recording = parts.name;
+		source.summary = parts.summary;
+		source.heap = parts.heap;
+		source.blocked = parts.blocked;
+		result = tables_write(&source, out);
+		*whole = !result || result == -EBADMSG;
+		result = call_command_end(call, source.reader, result);
+		call_reader_close(&source.reader);
+	}
+	pprof_free(&parts.blocked);
+	pprof_free(&parts.heap);
+	summary_free(&parts.summary);
+	free(parts.name);
+	return result;
+}
+
 int export_folder_write(struct call_command *call, const char *path)
 {
 	struct folder folder = { .path = path };
 	FILE *out[TABLES] = { NULL };
 	bool whole = false;
 	int status = make_table_folder(call, &folder);
-	bool keep;
-	bool failed;
 
 	if (status == OPTS_OK)
 		status = open_files(&folder, out);
-	if (status == OPTS_OK) {
-		struct tables_source source = { 0 };
-		struct parts parts = { 0 };
-		int result = OPTS_FAILED;
-
-		if (read_exported_parts(call->dir, &parts) &&
-		    !call_command_open(call, out[TABLE_CALLS],
-				       &source.reader)) {
-			source.recording = parts.name;
-			source.summary = parts.summary;
-			source.heap = parts.heap;
-			source.blocked = parts.blocked;
-			result = tables_write(&source, out);
-			whole = !result || result == -EBADMSG;
-			result = call_command_end(call, source.reader, result);
-			call_reader_close(&source.reader);
-		}
-		pprof_free(&parts.blocked);
-		pprof_free(&parts.heap);
-		summary_free(&parts.summary);
-		free(parts.name);
-		status = result;
-	}
-	keep = whole;
-	failed = false;
-	/* No file gets its name if another cannot be written. */
-	for (size_t i = 0; i < folder.open; i++)
-		if (keep && fflush(folder.file[i].out)) {
-			status = cannot_write(folder.path, -errno);
-			keep = false;
-		}
-	for (size_t i = 0; i < folder.open; i++) {
-		int err = whole_file_close(&folder.file[i],
-					   keep ? 0 : -ECANCELED);
-
-		failed |= err && err != -ECANCELED;
-	}
-	if (failed)
-		status = cannot_write(folder.path, -EIO);
-	if (folder.made && (failed || !keep))
-		(void)rmdir(folder.path);
-	return status;
+	if (status == OPTS_OK)
+		status = write_tables(call, out, &whole);
+	return end_folder(&folder, status, whole);
 }

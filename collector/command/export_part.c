@@ -11,6 +11,34 @@
 #include "collector/read/trace_sums.h"
 #include "collector/show/progress.h"
 
+/* Returns 0, -EDOM or -errno as range_command_read(). The caller frees *@sums
+ * and then *@index. */
+static int read_part(const struct export_part *part, FILE *out,
+		     struct trace_index **index, struct trace_sums **sums)
+{
+	struct progress progress;
+	const struct read_progress tell = { progress_tell, &progress };
+	struct window_choice choice = { .thread = part->thread,
+					.calls_only = true };
+	struct trace_bounds bounds;
+	char path[PATH_MAX];
+	int err = trace_command_path(part->dir, path);
+
+	if (!err)
+		trace_index_read_beside(path, index);
+	choice.index = *index;
+	if (!err)
+		err = range_command_read(&part->range, part->dir, path, *index,
+					 progress_fits(out), &bounds,
+					 &choice.range);
+	if (err)
+		return err;
+	progress_begin(&progress, "reading the trace", progress_fits(out));
+	err = trace_sums_read(path, &choice, &tell, sums);
+	progress_end(&progress);
+	return err;
+}
+
 static int write_sums(const struct export_part *part,
 		      const struct trace_sums *sums, FILE *out)
 {
@@ -54,28 +82,8 @@ int export_part_write(const struct export_part *part, FILE *out)
 {
 	struct trace_index *index = NULL;
 	struct trace_sums *sums = NULL;
-	int result, err;
-	struct progress progress;
-	const struct read_progress tell = { progress_tell, &progress };
-	struct window_choice choice = { .thread = part->thread,
-					.calls_only = true };
-	struct trace_bounds bounds;
-	char path[PATH_MAX];
+	int result, err = read_part(part, out, &index, &sums);
 
-	err = trace_command_path(part->dir, path);
-	if (!err)
-		trace_index_read_beside(path, &index);
-	choice.index = index;
-	if (!err)
-		err = range_command_read(&part->range, part->dir, path, index,
-					 progress_fits(out), &bounds,
-					 &choice.range);
-	if (!err) {
-		progress_begin(&progress, "reading the trace",
-			       progress_fits(out));
-		err = trace_sums_read(path, &choice, &tell, &sums);
-		progress_end(&progress);
-	}
 	if (err && err != -EDOM)
 		trace_command_log_open(part->dir, err);
 	result = err ? OPTS_FAILED : write_exported_part(part, sums, out);

@@ -30,6 +30,37 @@ int report_range_check(const struct report_range *line)
 	return range_command_check(&line->range);
 }
 
+/* Reads the selected part. Returns 0, -EDOM or -errno as range_command_read().
+ * The caller frees *@sums if set, and then *@index in any case. */
+static int read_sums(const struct report_range *line,
+		     struct range_report *report, struct trace_index **index,
+		     struct trace_sums **sums, struct curves **curves)
+{
+	struct progress progress;
+	const struct read_progress tell = { progress_tell, &progress };
+	struct window_choice choice = { .thread = line->thread,
+					.calls_only = true };
+	struct curves_wish wish = { .buckets = 1 };
+	char path[PATH_MAX];
+	int err = trace_command_path(line->dir, path);
+
+	if (!err)
+		trace_index_read_beside(path, index);
+	if (!err)
+		err = range_command_read(&line->range, line->dir, path, *index,
+					 true, &report->bounds, &report->range);
+	if (err)
+		return err;
+	choice.range = wish.range = report->range;
+	choice.index = wish.index = *index;
+	progress_begin(&progress, "reading the trace", true);
+	err = trace_sums_read(path, &choice, &tell, sums);
+	if (!err)
+		err = curves_read(path, &wish, &tell, curves);
+	progress_end(&progress);
+	return err;
+}
+
 static int print_range_sums(const struct report_range *line,
 			    const struct range_report *report)
 {
@@ -69,29 +100,8 @@ int report_range_print(const struct report_range *line)
 		.full_names = line->full_names,
 	};
 	const char *keys;
-	int status, err;
-	struct progress progress;
-	const struct read_progress tell = { progress_tell, &progress };
-	struct window_choice choice = { .thread = line->thread,
-					.calls_only = true };
-	struct curves_wish wish = { .buckets = 1 };
-	char path[PATH_MAX];
+	int status, err = read_sums(line, &report, &index, &sums, &curves);
 
-	err = trace_command_path(line->dir, path);
-	if (!err)
-		trace_index_read_beside(path, &index);
-	if (!err)
-		err = range_command_read(&line->range, line->dir, path, index,
-					 true, &report.bounds, &report.range);
-	if (!err) {
-		choice.range = wish.range = report.range;
-		choice.index = wish.index = index;
-		progress_begin(&progress, "reading the trace", true);
-		err = trace_sums_read(path, &choice, &tell, &sums);
-		if (!err)
-			err = curves_read(path, &wish, &tell, &curves);
-		progress_end(&progress);
-	}
 	if (err) {
 		if (err != -EDOM)
 			trace_command_log_open(line->dir, err);

@@ -155,6 +155,41 @@ int spawn_find_parts(struct spawn_parts *out)
 	return 0;
 }
 
+/* Returns the word after "#!" in @head, terminated in place, or NULL. */
+static char *interpreter_of(char *head)
+{
+	char *word;
+
+	if (strncmp(head, "#!", 2) != 0)
+		return NULL;
+	word = head + 2 + strspn(head + 2, " \t");
+	word[strcspn(word, " \t\n")] = '\0';
+	return word[0] ? word : NULL;
+}
+
+/* An unrecordable program is started anyway: its children may be recorded. */
+static void inspect_elf(int fd, const char *path, struct spawn_program *program)
+{
+	struct elf_headers headers;
+	const char *why;
+
+	if (!elf_read_headers(fd, &headers, &why)) {
+		snprintf(program->asan, sizeof(program->asan), "%s",
+			 headers.asan);
+		free(headers.segments);
+	}
+	if (elf_is_static(fd))
+		log_warn("'%s' is linked statically: perfrec's library cannot "
+			 "be loaded into it, so none of it is recorded (link "
+			 "it without -static and -static-pie)",
+			 path);
+	else if (elf_is_of_other_libc(fd))
+		log_warn("'%s' is of another C library than glibc: perfrec's "
+			 "library does not know that, so none of it is "
+			 "recorded (build it with glibc)",
+			 path);
+}
+
 /* An executable but unreadable program could run, but the kernel hides its
  * memory and files from all users except root. */
 static int refuse_unreadable(const char *path)
@@ -175,44 +210,16 @@ static int inspect_program(const char *path, struct spawn_program *program)
 	int fd, err;
 
 	for (int i = 0; i < INTERPRETERS_MAX; i++) {
-		char *word;
-
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 		if (fd < 0)
 			return refuse_unreadable(path);
 		size = read(fd, head, HEAD_BYTES);
 		head[MAX(size, 0)] = '\0';
 		if (size >= (ssize_t)sizeof(elf_magic) &&
-		    memcmp(head, elf_magic, sizeof(elf_magic)) == 0) {
-			struct elf_headers headers;
-			const char *why;
-
-			if (!elf_read_headers(fd, &headers, &why)) {
-				snprintf(program->asan, sizeof(program->asan),
-					 "%s", headers.asan);
-				free(headers.segments);
-			}
-			if (elf_is_static(fd))
-				log_warn("'%s' is linked statically: perfrec's "
-					 "library cannot be loaded into it, so "
-					 "none of it is recorded (link it "
-					 "without -static and -static-pie)",
-					 path);
-			else if (elf_is_of_other_libc(fd))
-				log_warn("'%s' is of another C library than "
-					 "glibc: perfrec's library does not "
-					 "know that, so none of it is recorded "
-					 "(build it with glibc)",
-					 path);
-		}
+		    memcmp(head, elf_magic, sizeof(elf_magic)) == 0)
+			inspect_elf(fd, path, program);
 		close(fd);
-		if (strncmp(head, "#!", 2) != 0) {
-			interpreter = NULL;
-		} else {
-			word = head + 2 + strspn(head + 2, " \t");
-			word[strcspn(word, " \t\n")] = '\0';
-			interpreter = word[0] ? word : NULL;
-		}
+		interpreter = interpreter_of(head);
 		if (!interpreter)
 			return 0;
 		err = check_executable(interpreter);

@@ -333,6 +333,23 @@ static void reap_children(struct supervise *s)
 	s->following = left;
 }
 
+static void pass_signal_on(struct supervise *s,
+			   const struct signalfd_siginfo *info)
+{
+	int signal = (int)info->ssi_signo;
+
+	/* From the terminal, or from the program to its entire group. */
+	if (info->ssi_code == SI_KERNEL || (pid_t)info->ssi_pid == s->program)
+		return;
+	if (info->ssi_code == SI_QUEUE)
+		sigqueue(s->program, signal,
+			 (union sigval){
+				 .sival_ptr =
+					 (void *)(uintptr_t)info->ssi_ptr });
+	else
+		kill(s->program, signal);
+}
+
 static void take_own_signal(struct supervise *s)
 {
 	struct signalfd_siginfo info;
@@ -341,23 +358,9 @@ static void take_own_signal(struct supervise *s)
 		return;
 	if (info.ssi_signo == SIGCHLD)
 		reap_children(s);
-	else if (s->program) {
-		int signal = (int)info.ssi_signo;
-
-		/* From the terminal, or from the program to its entire
-		 * group. */
-		if (info.ssi_code != SI_KERNEL &&
-		    (pid_t)info.ssi_pid != s->program) {
-			if (info.ssi_code == SI_QUEUE)
-				sigqueue(s->program, signal,
-					 (union sigval){
-						 .sival_ptr =
-							 (void *)(uintptr_t)info
-								 .ssi_ptr });
-			else
-				kill(s->program, signal);
-		}
-	} else if (s->following && is_fatal(info.ssi_signo))
+	else if (s->program)
+		pass_signal_on(s, &info);
+	else if (s->following && is_fatal(info.ssi_signo))
 		s->following = false;
 	else if (is_fatal(info.ssi_signo) && s->sending) {
 		/* perfrec-push leaves unsent windows in the spool. Another

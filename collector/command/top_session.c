@@ -125,6 +125,41 @@ static int refill(struct session *session)
 	return top_view_fill(&session->view, &session->rates);
 }
 
+static int take_filter_key(struct session *session, int key)
+{
+	char *filter = session->view.filter;
+	size_t length = strlen(filter);
+
+	if (key == TOP_KEY_ENTER) {
+		session->is_filter = false;
+	} else if (key == TOP_KEY_ESCAPE) {
+		session->is_filter = false;
+		filter[0] = '\0';
+	} else if (key == TOP_KEY_ERASE && length) {
+		filter[length - 1] = '\0';
+	} else if (key >= ' ' && length + 1 < TOP_FILTER_BYTES) {
+		filter[length] = (char)key;
+		filter[length + 1] = '\0';
+	}
+	return refill(session);
+}
+
+static int take_arrow(struct session *session, int key)
+{
+	switch (key) {
+	case TOP_KEY_UP:
+		return move(session, -1);
+	case TOP_KEY_DOWN:
+		return move(session, 1);
+	case TOP_KEY_PAGE_UP:
+		return move(session, -top_screen_rows());
+	case TOP_KEY_PAGE_DOWN:
+		return move(session, top_screen_rows());
+	default:
+		return 0;
+	}
+}
+
 static int take_letter(struct session *session, int key)
 {
 	switch (key) {
@@ -159,20 +194,47 @@ static int take_letter(struct session *session, int key)
 	case '?':
 		session->is_help = !session->is_help;
 		return 0;
-	case TOP_KEY_UP:
-		return move(session, -1);
-	case TOP_KEY_DOWN:
-		return move(session, 1);
-	case TOP_KEY_PAGE_UP:
-		return move(session, -top_screen_rows());
-	case TOP_KEY_PAGE_DOWN:
-		return move(session, top_screen_rows());
 	default:
-		return 0;
+		return take_arrow(session, key);
 	}
 }
 
+static int take_key(struct session *session, int key)
+{
+	if (key == TOP_KEY_CLOSED) {
+		session->has_left = true;
+		return 0;
+	}
+	if (key == TOP_KEY_NONE || key == TOP_KEY_RESIZED)
+		return 0;
+	if (session->is_filter)
+		return take_filter_key(session, key);
+	session->status[0] = '\0';
+	if (key == TOP_KEY_ESCAPE) {
+		session->is_help = false;
+		session->view.filter[0] = '\0';
+		return refill(session);
+	}
+	return take_letter(session, key);
+}
+
 /* --- the loop ------------------------------------------------------------ */
+
+static void draw(const struct session *session)
+{
+	const struct top_page page = {
+		.rates = &session->rates,
+		.view = &session->view,
+		.target = session->request->target ? session->request->target
+						   : "",
+		.status = session->status,
+		.is_paused = session->is_paused,
+		.is_help = session->is_help,
+		.is_filter = session->is_filter,
+	};
+
+	top_screen_draw(&page);
+}
 
 static int patience(const struct session *session)
 {
@@ -190,53 +252,8 @@ static int run_session(struct session *session)
 	int err = 0;
 
 	while (!err && !session->has_left) {
-		const struct top_page page = {
-			.rates = &session->rates,
-			.view = &session->view,
-			.target = session->request->target
-					  ? session->request->target
-					  : "",
-			.status = session->status,
-			.is_paused = session->is_paused,
-			.is_help = session->is_help,
-			.is_filter = session->is_filter,
-		};
-		int key;
-
-		top_screen_draw(&page);
-		key = top_screen_key(patience(session));
-		if (key == TOP_KEY_CLOSED) {
-			session->has_left = true;
-			err = 0;
-		} else if (key == TOP_KEY_NONE || key == TOP_KEY_RESIZED)
-			err = 0;
-		else if (session->is_filter) {
-			char *filter = session->view.filter;
-			size_t length = strlen(filter);
-
-			if (key == TOP_KEY_ENTER) {
-				session->is_filter = false;
-			} else if (key == TOP_KEY_ESCAPE) {
-				session->is_filter = false;
-				filter[0] = '\0';
-			} else if (key == TOP_KEY_ERASE && length) {
-				filter[length - 1] = '\0';
-			} else if (key >= ' ' &&
-				   length + 1 < TOP_FILTER_BYTES) {
-				filter[length] = (char)key;
-				filter[length + 1] = '\0';
-			}
-			err = refill(session);
-		} else {
-			session->status[0] = '\0';
-			if (key == TOP_KEY_ESCAPE) {
-				session->is_help = false;
-				session->view.filter[0] = '\0';
-				err = refill(session);
-			} else {
-				err = take_letter(session, key);
-			}
-		}
+		draw(session);
+		err = take_key(session, top_screen_key(patience(session)));
 		if (!err && !session->is_paused && !session->has_left &&
 		    clock_monotonic_ns() >= session->next_ns) {
 			json_t *answer;
