@@ -171,31 +171,37 @@ static void leave(struct flight_memory *memory,
 	memory->first_ns = MAX(memory->first_ns, segment->last_ns + 1);
 }
 
+/* Drops the oldest segment of @sequence, which is sealed, and also @sequence if
+ * it is now empty and has ended. */
+static void forget_segment(struct flight_memory *memory,
+			   struct flight_sequence *sequence)
+{
+	struct flight_segment *segment = sequence->first;
+	struct flight_cut cut = cut_of(segment->text), next = { 0 };
+
+	if (segment->next)
+		next = cut_of(segment->next->text);
+	leave(memory, segment, &cut, &next);
+	memory->bytes -= sizeof(*segment) + segment->text->memory;
+	sequence->first = segment->next;
+	if (!sequence->first)
+		sequence->last = NULL;
+	flight_text_drop(segment->text);
+	free(segment);
+	if (!sequence->first && sequence->ended)
+		forget_sequence(memory, sequence);
+}
+
 /* Drops the oldest sealed segment, which must exist. Segments of a sequence are
  * sealed in their order. */
 static void forget_oldest(struct flight_memory *memory)
 {
 	struct flight_segment *oldest = memory->oldest;
-	struct flight_segment *segment;
-	struct flight_cut cut, next;
 
 	memory->oldest = oldest->newer;
 	if (!memory->oldest)
 		memory->newest = NULL;
-	segment = oldest->of->first;
-	cut = cut_of(segment->text);
-	next = (struct flight_cut){ 0 };
-	if (segment->next)
-		next = cut_of(segment->next->text);
-	leave(memory, segment, &cut, &next);
-	memory->bytes -= sizeof(*segment) + segment->text->memory;
-	oldest->of->first = segment->next;
-	if (!oldest->of->first)
-		oldest->of->last = NULL;
-	flight_text_drop(segment->text);
-	free(segment);
-	if (!oldest->of->first && oldest->of->ended)
-		forget_sequence(memory, oldest->of);
+	forget_segment(memory, oldest->of);
 }
 
 /* Drops segments beyond the time limit at @now_ns. */
@@ -249,7 +255,7 @@ static void sweep_sometimes(struct flight_memory *memory, uint64_t now_ns,
 		struct flight_sequence *sequence = memory->sequences[i];
 
 		if (!sequence->open ||
-		    sequence->last->last_ns >= (now_ns - MIN(now_ns, idle_ns)))
+		    sequence->last->last_ns >= now_ns - MIN(now_ns, idle_ns))
 			continue;
 		if (!sequence->compact)
 			seal(memory, sequence);
