@@ -317,21 +317,41 @@ static void remove_old(struct retention *retention, const struct kept *kept,
 
 /* --- the thread ---------------------------------------------------------- */
 
-static void retention_job(struct job *job)
+static void mark_each(struct kept_list *list, const struct keep_limit *limit,
+		      uint64_t now_ns)
 {
-	struct retention *retention = (struct retention *)job; /* first */
-	struct retention_counts counts;
-	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
-	struct kept_list list = { 0 };
-	int err = list_recordings(retention, &list);
+	size_t first = 0;
 
-	/* From now on, retention_look() posts another look. */
+	qsort(list->kept, list->count, sizeof(*list->kept),
+	      compare_program_age);
+	for (size_t i = 1; i <= list->count; i++)
+		if (i == list->count ||
+		    compare_programs(&list->kept[first], &list->kept[i])) {
+			mark_old(list->kept + first, i - first, limit, now_ns);
+			first = i;
+		}
+}
+
+/* From now on, retention_look() posts another look. */
+static struct retention_counts begin_look(struct retention *retention)
+{
+	struct retention_counts counts;
+
 	lock_acquire(&retention->lock);
 	retention->posted = false;
 	counts = retention->counts;
 	lock_release(&retention->lock);
 	counts.stuck = 0;
-	counts = counts;
+	return counts;
+}
+
+static void retention_job(struct job *job)
+{
+	struct retention *retention = (struct retention *)job; /* first */
+	struct retention_counts counts = begin_look(retention);
+	uint64_t now_ns = clock_read_ns(CLOCK_REALTIME);
+	struct kept_list list = { 0 };
+	int err = list_recordings(retention, &list);
 
 	if (err)
 		log_limited(&retention->failures, LOG_WARN,
@@ -339,18 +359,7 @@ static void retention_job(struct job *job)
 			    "--keep-recordings: %s",
 			    strerror(-err));
 	if (list.count) {
-		size_t first = 0;
-
-		qsort(list.kept, list.count, sizeof(*list.kept),
-		      compare_program_age);
-		for (size_t i = 1; i <= list.count; i++)
-			if (i == list.count ||
-			    compare_programs(&list.kept[first],
-					     &list.kept[i])) {
-				mark_old(list.kept + first, i - first,
-					 &retention->limits->each, now_ns);
-				first = i;
-			}
+		mark_each(&list, &retention->limits->each, now_ns);
 		qsort(list.kept, list.count, sizeof(*list.kept),
 		      compare_recording_ages);
 		mark_old(list.kept, list.count, &retention->limits->all,
