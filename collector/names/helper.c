@@ -226,23 +226,29 @@ void helper_dismiss(struct helper *helper)
 	atom_add_rlx(&g_counts.running, -1);
 }
 
-int helper_end(struct helper *helper)
+/* Waits END_MS at most. */
+static bool wait_for_helper(pid_t pid, int *status)
 {
-	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, helper->pid,
-						 0),
+	struct pollfd end = { .fd = (int)syscall(SYS_pidfd_open, pid, 0),
 			      .events = POLLIN };
-	int status = 0;
 	pid_t got;
 
-	kill_helper(helper);
 	if (end.fd >= 0) {
 		(void)poll(&end, 1, END_MS);
 		close(end.fd);
 	}
 	do
-		got = waitpid(helper->pid, &status, end.fd >= 0 ? WNOHANG : 0);
+		got = waitpid(pid, status, end.fd >= 0 ? WNOHANG : 0);
 	while (got < 0 && errno == EINTR);
-	if (!got)
+	return got;
+}
+
+int helper_end(struct helper *helper)
+{
+	int status = 0;
+
+	kill_helper(helper);
+	if (!wait_for_helper(helper->pid, &status))
 		note_hung(helper->pid);
 	reap_hung();
 	/* relaxed: a figure for a person */
