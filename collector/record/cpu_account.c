@@ -389,6 +389,16 @@ static struct entry *find_silent(struct cpu_account *account)
 	return best;
 }
 
+/* Returns true if the record of the start or end of a process of the tree was
+ * dropped. @now_ns: its CPU time, 0 if it is gone. The kernel reports such a
+ * loss only with its next record, which may never come. */
+static bool is_entry_cut(const struct entry *entry, uint64_t now_ns)
+{
+	if (!entry->forked)
+		return entry->ended || entry->reads;
+	return entry->tasks > entry->ended && !now_ns;
+}
+
 static void count_rest_of_tree(struct cpu_account *account)
 {
 	uint64_t sum = 0;
@@ -403,13 +413,7 @@ static void count_rest_of_tree(struct cpu_account *account)
 		if (i && entry->forked && entry->tasks > entry->ended)
 			now_ns = cpu_clock_of(entry->pid);
 		entry->counted_ns = MAX(entry->counted_ns, now_ns);
-		/* The record of its start or end was dropped. The kernel
-		 * reports such a loss only with its next record, which may
-		 * never come. */
-		account->lost +=
-			i && (!entry->forked
-				      ? entry->ended || entry->reads
-				      : entry->tasks > entry->ended && !now_ns);
+		account->lost += i && is_entry_cut(entry, now_ns);
 		sum += entry->counted_ns;
 	}
 	if (account->total_ns > sum)
@@ -542,6 +546,46 @@ static void hold_against_truth(const struct cpu_account *account,
 	}
 }
 
+/* Keeps the first CPU_ROWS_MAX - 1 rows, and adds up all others in the last
+ * one. */
+static void keep_rows(const struct cpu_row *row, size_t count,
+		      struct cpu_sum *out)
+{
+	struct cpu_row *last = &out->row[CPU_ROWS_MAX - 1];
+
+	out->rows = MIN(count, (size_t)CPU_ROWS_MAX);
+	memcpy(out->row, row, out->rows * sizeof(*row));
+	if (count <= CPU_ROWS_MAX)
+		return;
+	snprintf(last->name, sizeof(last->name), "%s", CPU_OTHERS);
+	last->is_short = true;
+	for (size_t i = CPU_ROWS_MAX; i < count; i++)
+		add_account_row(last, &row[i]);
+}
+
+/* Makes a row for each process without a sample. It was too short for one if it
+ * had less than two periods of CPU time, or could have been sampled. */
+static size_t make_account_rows(const struct cpu_account *account,
+				uint64_t period_ns, struct cpu_row *row)
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < account->count; i++) {
+		const struct entry *entry = &account->entry[i];
+		uint64_t ns = MAX(entry->counted_ns, entry->told_ns);
+
+		/* Sampled, or outside of the tree and without time. */
+		if (entry->sampled || (!ns && !entry->forked && !entry->ended))
+			continue;
+		row[count].count = i ? 1 : MAX(entry->tasks, 1u);
+		row[count].ns = ns;
+		row[count].is_short = !i || entry->told || ns < 2 * period_ns;
+		memcpy(row[count].name, entry->name, sizeof(entry->name));
+		count++;
+	}
+	return count;
+}
+
 void cpu_account_close(struct cpu_account *account,
 		       const struct cpu_truth *truth, struct cpu_sum *out)
 {
@@ -554,37 +598,8 @@ void cpu_account_close(struct cpu_account *account,
 	out->lost = account->lost;
 	row = calloc(account->count, sizeof(*row));
 	if (row) {
-		size_t kept;
-		struct cpu_row *last;
-
-		count = 0;
-		for (uint32_t i = 0; i < account->count; i++) {
-			const struct entry *entry = &account->entry[i];
-			uint64_t ns = MAX(entry->counted_ns, entry->told_ns);
-
-			/* Sampled, or outside of the tree and without time. */
-			if (entry->sampled ||
-			    (!ns && !entry->forked && !entry->ended))
-				continue;
-			row[count].count = i ? 1 : MAX(entry->tasks, 1u);
-			row[count].ns = ns;
-			row[count].is_short =
-				!i || entry->told || ns < 2 * truth->period_ns;
-			memcpy(row[count].name, entry->name,
-			       sizeof(entry->name));
-			count++;
-		}
-		kept = merge_account_rows(row, count);
-		last = &out->row[CPU_ROWS_MAX - 1];
-		out->rows = MIN(kept, (size_t)CPU_ROWS_MAX);
-		memcpy(out->row, row, out->rows * sizeof(*row));
-		if (kept > CPU_ROWS_MAX) {
-			snprintf(last->name, sizeof(last->name), "%s",
-				 CPU_OTHERS);
-			last->is_short = true;
-			for (size_t i = CPU_ROWS_MAX; i < kept; i++)
-				add_account_row(last, &row[i]);
-		}
+		count = make_account_rows(account, truth->period_ns, row);
+		keep_rows(row, merge_account_rows(row, count), out);
 		sum_unloaded(account, row, out);
 		free(row);
 	}

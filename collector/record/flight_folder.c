@@ -120,7 +120,7 @@ static int make_folder(struct flight_folder *folder, const char *why,
 		gmtime_r(&now, &utc);
 		strftime(clock, sizeof(clock), "%H%M%S", &utc);
 		snprintf(draft->name, sizeof(draft->name), "%04u-%s-%.16s",
-			 (unsigned int)(++folder->number), clock, why);
+			 (unsigned int)++folder->number, clock, why);
 		if (faccessat(folder->fd, draft->name, F_OK,
 			      AT_SYMLINK_NOFOLLOW) == 0)
 			continue;
@@ -165,9 +165,8 @@ static void remove_oldest(struct flight_folder *folder)
 	const struct kept *one = &folder->kept[0];
 	struct stat status;
 
-	if ((fstatat(folder->fd, one->name, &status, AT_SYMLINK_NOFOLLOW) ==
-		     0 &&
-	     status.st_dev == one->dev && status.st_ino == one->ino) &&
+	if (!fstatat(folder->fd, one->name, &status, AT_SYMLINK_NOFOLLOW) &&
+	    status.st_dev == one->dev && status.st_ino == one->ino &&
 	    !own_files_remove_snapshot(folder->fd, one->name))
 		folder->sums.removed++;
 	folder->sums.count--;

@@ -30,8 +30,7 @@ static bool fit_together(const struct flight_windows *windows,
 	uint64_t from = MIN(left->from_ns, right->from_ns);
 	uint64_t to = MAX(left->to_ns, right->to_ns), ns = to - from;
 
-	return (left->from_ns <= right->to_ns &&
-		right->from_ns <= left->to_ns) &&
+	return left->from_ns <= right->to_ns && right->from_ns <= left->to_ns &&
 	       (ns <= windows->most_ns || ns == left->to_ns - left->from_ns ||
 		ns == right->to_ns - right->from_ns);
 }
@@ -53,29 +52,29 @@ static void take_out(struct flight_windows *windows, uint32_t at)
 		(windows->count - at) * sizeof(windows->window[0]));
 }
 
+static void join_others(struct flight_windows *windows, uint32_t at)
+{
+	for (uint32_t i = 0; i < windows->count; i++) {
+		struct flight_window *one = &windows->window[MIN(i, at)];
+		struct flight_window *other = &windows->window[MAX(i, at)];
+
+		if (i == at || !fit_together(windows, one, other))
+			continue;
+		join(one, other);
+		take_out(windows, MAX(i, at));
+		at = MIN(i, at);
+		i = UINT32_MAX;
+	}
+}
+
 static void add_window(struct flight_windows *windows,
 		       const struct flight_window *window)
 {
 	for (uint32_t i = 0; i < windows->count; i++) {
-		uint32_t at;
-
 		if (!fit_together(windows, &windows->window[i], window))
 			continue;
 		join(&windows->window[i], window);
-		at = i;
-		for (uint32_t k = 0; k < windows->count; k++) {
-			struct flight_window *one =
-				&windows->window[MIN(k, at)];
-			struct flight_window *other =
-				&windows->window[MAX(k, at)];
-
-			if (k == at || !fit_together(windows, one, other))
-				continue;
-			join(one, other);
-			take_out(windows, MAX(k, at));
-			at = MIN(k, at);
-			k = UINT32_MAX;
-		}
+		join_others(windows, i);
 		return;
 	}
 	if (windows->count == FLIGHT_PENDING)

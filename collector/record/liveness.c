@@ -92,6 +92,31 @@ static int map_and_seal(struct liveness *liveness)
 	return hold_owner(liveness->shm);
 }
 
+/* Returns true if a thread waits on the futex @word: asks as programs do. */
+static bool is_parked(const uint32_t *word)
+{
+	return syscall(SYS_futex, word, FUTEX_OP_REQUEUE, 0, 1, word) > 0;
+}
+
+/* Starts the parked thread, and waits until it is parked: on a busy machine a
+ * program would fill a ring before, and take the collector for stopped. */
+static int start_parked(struct liveness *liveness)
+{
+	sigset_t all, before;
+	int err;
+
+	/* Only the main thread gets signals. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	err = pthread_create(&liveness->parked, NULL, park, liveness->shm);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	liveness->has_parked = !err;
+	for (int i = 0;
+	     !err && i < PARK_LOOKS && !is_parked(&liveness->shm->parked); i++)
+		usleep(PARK_LOOK_US);
+	return -err;
+}
+
 int liveness_new(struct liveness **out)
 {
 	struct liveness *liveness = calloc(1, sizeof(*liveness));
@@ -102,24 +127,8 @@ int liveness_new(struct liveness **out)
 	liveness->fd = memfd_create("perfrec-liveness",
 				    MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	err = liveness->fd < 0 ? -errno : map_and_seal(liveness);
-	if (!err) {
-		sigset_t all, before;
-
-		/* Only the main thread gets signals. */
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &before);
-		err = pthread_create(&liveness->parked, NULL, park,
-				     liveness->shm);
-		pthread_sigmask(SIG_SETMASK, &before, NULL);
-		liveness->has_parked = !err;
-		for (int i = 0; !err && i < PARK_LOOKS &&
-				!(syscall(SYS_futex, &liveness->shm->parked,
-					  FUTEX_OP_REQUEUE, 0, 1,
-					  &liveness->shm->parked) > 0);
-		     i++)
-			usleep(PARK_LOOK_US);
-		err = -err;
-	}
+	if (!err)
+		err = start_parked(liveness);
 	if (err) {
 		liveness_free(&liveness);
 		return err;

@@ -146,18 +146,44 @@ void process_list(struct process *process)
 	lock_release(&collector->lock);
 }
 
-void process_unlist(struct process *process)
+/* Keeps the state that children of @process start with: their first slots may
+ * appear after @process is freed. Under the arena's lock. */
+static void keep_kin(const struct process *process)
 {
-	struct collector *collector;
-	struct process **link;
-	struct arena *arena;
-	struct family *family;
-	struct kin kin;
+	struct family *family = arena_family(process->setup.arena);
+	const struct kin kin = process_kin(process);
 
-	if (process->watch.fd >= 0 && process->watch.ready)
-		loop_remove(process->setup.collector->loop, &process->watch);
-	collector = process->setup.collector;
-	link = &collector->processes;
+	if (!process->setup.forked)
+		family_keep_root(family, &kin);
+	/* relaxed: workers have drained and finished all its threads */
+	else if (atom_load_rlx(&process->has_forked))
+		family_keep(family, &kin);
+}
+
+static void unlink_from_arena(struct process *process)
+{
+	struct arena *arena = process->setup.arena;
+	struct process **link = arena_processes(arena);
+
+	arena_lock(arena);
+	while (*link != process)
+		link = &(*link)->next;
+	*link = process->next;
+	*arena_watched(arena) -= process->setup.watched;
+	keep_kin(process);
+	/* All workers have looked at all slots since its end. */
+	if (process->end.why == PROCESS_RUNNING)
+		arena_cut(arena);
+	if (!arena_first_process(arena))
+		arena_note_idle(arena);
+	arena_unlock(arena);
+}
+
+static void unlink_from_collector(struct process *process)
+{
+	struct collector *collector = process->setup.collector;
+	struct process **link = &collector->processes;
+
 	lock_acquire(&collector->lock);
 	while (*link != process)
 		link = &(*link)->next_all;
@@ -165,28 +191,14 @@ void process_unlist(struct process *process)
 	collector->process_count--;
 	collector->unwatched_count -= process->setup.began != 0;
 	lock_release(&collector->lock);
-	arena = process->setup.arena;
-	link = arena_processes(arena);
-	arena_lock(arena);
-	while (*link != process)
-		link = &(*link)->next;
-	*link = process->next;
-	*arena_watched(arena) -= process->setup.watched;
-	/* Keeps the state that children of @process start with: their first
-	 * slots may appear after @process is freed. Under the arena's lock. */
-	family = arena_family(process->setup.arena);
-	kin = process_kin(process);
-	if (!process->setup.forked)
-		family_keep_root(family, &kin);
-	/* relaxed: workers have drained and finished all its threads */
-	else if (atom_load_rlx(&process->has_forked))
-		family_keep(family, &kin);
-	/* All workers have looked at all slots since its end. */
-	if (process->end.why == PROCESS_RUNNING)
-		arena_cut(arena);
-	if (!arena_first_process(arena))
-		arena_note_idle(arena);
-	arena_unlock(arena);
+}
+
+void process_unlist(struct process *process)
+{
+	if (process->watch.fd >= 0 && process->watch.ready)
+		loop_remove(process->setup.collector->loop, &process->watch);
+	unlink_from_collector(process);
+	unlink_from_arena(process);
 }
 
 void process_done(struct process *process)

@@ -32,6 +32,32 @@ static struct task_bases *new_bases(size_t count)
 	return calloc(1, sizeof(*bases) + count * sizeof(*bases->task));
 }
 
+/* Replaces the times read from /proc by the finer ones of @said. Faults may
+ * have increased slightly since then. */
+static void refine(struct task_times *times, const struct task_times *said)
+{
+	if (is_same_time(said->user_ns, times->user_ns) &&
+	    is_same_time(said->system_ns, times->system_ns)) {
+		times->user_ns = said->user_ns;
+		times->system_ns = said->system_ns;
+	}
+	if (said->minor_faults <= times->minor_faults &&
+	    said->major_faults <= times->major_faults) {
+		times->minor_faults = said->minor_faults;
+		times->major_faults = said->major_faults;
+	}
+}
+
+static void add_task(struct task_bases *bases, pid_t pid, pid_t tid)
+{
+	struct task_base *task = &bases->task[bases->count];
+
+	if (task_times_read(pid, tid, &task->times))
+		return;
+	task->tid = tid;
+	bases->count++;
+}
+
 struct task_bases *task_bases_new(pid_t pid, pid_t tid,
 				  const struct task_times *said)
 {
@@ -46,35 +72,17 @@ struct task_bases *task_bases_new(pid_t pid, pid_t tid,
 		if (entry->d_name[0] == '.')
 			continue;
 		bases->more = bases->count == TASKS_MAX;
-		if (!bases->more) {
-			pid_t id = atoi(entry->d_name);
-			struct task_base *base = &bases->task[bases->count];
-
-			if (!task_times_read(pid, id, &base->times)) {
-				base->tid = id;
-				bases->count++;
-			}
-		}
+		if (!bases->more)
+			add_task(bases, pid, atoi(entry->d_name));
 	}
 	if (dir)
 		closedir(dir);
+	/* Nothing was readable. */
 	if (bases && !bases->count)
 		task_bases_free(&bases);
 	for (size_t i = 0; bases && i < bases->count; i++)
-		if (bases->task[i].tid == tid) {
-			struct task_times *read = &bases->task[i].times;
-
-			if (is_same_time(said->user_ns, read->user_ns) &&
-			    is_same_time(said->system_ns, read->system_ns)) {
-				read->user_ns = said->user_ns;
-				read->system_ns = said->system_ns;
-			}
-			if (said->minor_faults <= read->minor_faults &&
-			    said->major_faults <= read->major_faults) {
-				read->minor_faults = said->minor_faults;
-				read->major_faults = said->major_faults;
-			}
-		}
+		if (bases->task[i].tid == tid)
+			refine(&bases->task[i].times, said);
 	if (!bases)
 		return NULL;
 	fit = realloc(bases,

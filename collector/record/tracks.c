@@ -273,6 +273,37 @@ static bool inherit_track(struct tracks *tracks, struct track *track)
 	return found;
 }
 
+static struct track *resolve_track_site(struct tracks *tracks, uint64_t thread,
+					const struct site *site, int depth)
+{
+	bool of_thread;
+	uint64_t parent =
+		resolve_parent(tracks, thread, site->parent, depth, &of_thread);
+	uint64_t uuid = make_uuid(of_thread ? thread : tracks->process,
+				  SORT_NUMBER, site->track);
+	struct track *track = find_track(tracks, uuid);
+
+	if (track && track->told)
+		return track;
+	if (!track)
+		track = add_track(tracks, uuid);
+	if (!track)
+		return NULL;
+	track->number = site->track;
+	track->told = true;
+	track->of_thread = of_thread;
+	track->parent = parent;
+	track->order = (uint8_t)site->order;
+	track->merge = (uint8_t)site->merge;
+	track->kind = (uint8_t)site->track_kind;
+	track->rank = site->rank;
+	track->ranked = site->rank != 0;
+	track->name = site->name;
+	track->description = site->description;
+	describe_named_track(tracks, track, uuid);
+	return track;
+}
+
 static struct track *resolve_track(struct tracks *tracks, uint64_t thread,
 				   uint64_t number, int depth)
 {
@@ -284,34 +315,8 @@ static struct track *resolve_track(struct tracks *tracks, uint64_t thread,
 	if (track)
 		return track;
 	site = sites_track(tracks->sites, number);
-	if (site) {
-		uint64_t parent;
-
-		parent = resolve_parent(tracks, thread, site->parent, depth,
-					&of_thread);
-		uuid = make_uuid(of_thread ? thread : tracks->process,
-				 SORT_NUMBER, site->track);
-		track = find_track(tracks, uuid);
-		if (track && track->told)
-			return track;
-		if (!track)
-			track = add_track(tracks, uuid);
-		if (!track)
-			return NULL;
-		track->number = site->track;
-		track->told = true;
-		track->of_thread = of_thread;
-		track->parent = parent;
-		track->order = (uint8_t)site->order;
-		track->merge = (uint8_t)site->merge;
-		track->kind = (uint8_t)site->track_kind;
-		track->rank = site->rank;
-		track->ranked = site->rank != 0;
-		track->name = site->name;
-		track->description = site->description;
-		describe_named_track(tracks, track, uuid);
-		return track;
-	}
+	if (site)
+		return resolve_track_site(tracks, thread, site, depth);
 	track = add_track(tracks, uuid);
 	if (!track)
 		return NULL;

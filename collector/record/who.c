@@ -40,6 +40,28 @@ static void put_attribute_text(json_t *object, const char *key,
 	json_object_set_new(object, key, json_text(value));
 }
 
+static void put_build_id(json_t *object, struct modules *modules,
+			 uint64_t address)
+{
+	struct module_place place;
+
+	if (!modules_place(modules, address, 0, &place))
+		return;
+	if (place.file && *symbol_file_build_id(place.file))
+		put_attribute_text(object, BUILD_ID,
+				   symbol_file_build_id(place.file));
+	if (place.file)
+		symbol_file_put(&place.file);
+}
+
+/* Returns the service of a program without attributes yet. */
+static const char *command_name(const struct recording *recording)
+{
+	char *const *command = recording_setup(recording)->options->command;
+
+	return command ? path_name(command[0]) : UNKNOWN;
+}
+
 struct json_t *who_json(struct recording *recording)
 {
 	struct modules *modules = NULL;
@@ -47,10 +69,8 @@ struct json_t *who_json(struct recording *recording)
 	const char *key, *value;
 	const struct who *who;
 	uint64_t code = 0;
-	char *const *command = recording_setup(recording)->options->command;
 
-	put_attribute_text(object, WHO_SERVICE,
-			   command ? path_name(command[0]) : UNKNOWN);
+	put_attribute_text(object, WHO_SERVICE, command_name(recording));
 	recording_lock(recording);
 	who = *recording_who(recording);
 	for (size_t i = 0; who && (key = who_attribute(who, i, &value)); i++)
@@ -59,16 +79,7 @@ struct json_t *who_json(struct recording *recording)
 		modules = who_code(who, &code);
 	recording_unlock(recording);
 	if (modules) {
-		struct module_place place;
-
-		if (modules_place(modules, code, 0, &place)) {
-			if (place.file && *symbol_file_build_id(place.file))
-				put_attribute_text(
-					object, BUILD_ID,
-					symbol_file_build_id(place.file));
-			if (place.file)
-				symbol_file_put(&place.file);
-		}
+		put_build_id(object, modules, code);
 		modules_put(&modules);
 	}
 	return object;
