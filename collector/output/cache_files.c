@@ -340,6 +340,25 @@ static int write_cache_file(const struct cache_kind *kind, int folder,
 	return err;
 }
 
+static void drop_old(const struct cache_kind *kind, int folder)
+{
+	struct found_list list = { 0 };
+	time_t now = time(NULL);
+
+	if (!find_cache_files(kind->prefix, folder, &list) && list.count)
+		qsort(list.items, list.count, sizeof(*list.items), compare_age);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct found *found = &list.items[i];
+		time_t age = now - found->changed;
+
+		if (i >= kind->files_max ||
+		    age > CACHE_FILE_DAYS * DAY_SECONDS ||
+		    (found->draft && age > DAY_SECONDS))
+			unlinkat(folder, found->name, 0);
+	}
+	free(list.items);
+}
+
 int cache_file_store(const struct cache_kind *kind, const char *build_id,
 		     const void *items, uint32_t count)
 {
@@ -355,25 +374,8 @@ int cache_file_store(const struct cache_kind *kind, const char *build_id,
 	if (folder < 0)
 		return folder;
 	err = write_cache_file(kind, folder, &header, items);
-	if (!err) {
-		struct found_list list = { 0 };
-		time_t now = time(NULL);
-
-		if (!find_cache_files(kind->prefix, folder, &list) &&
-		    list.count)
-			qsort(list.items, list.count, sizeof(*list.items),
-			      compare_age);
-		for (size_t i = 0; i < list.count; i++) {
-			const struct found *found = &list.items[i];
-			time_t age = now - found->changed;
-
-			if (i >= kind->files_max ||
-			    age > CACHE_FILE_DAYS * DAY_SECONDS ||
-			    (found->draft && age > DAY_SECONDS))
-				unlinkat(folder, found->name, 0);
-		}
-		free(list.items);
-	}
+	if (!err)
+		drop_old(kind, folder);
 	close(folder);
 	return err;
 }

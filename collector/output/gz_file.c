@@ -228,33 +228,40 @@ int gz_file_write(struct gz_file *file, const void *bytes, size_t size)
 	return file->err;
 }
 
+static void finish_stream(struct gz_file *file)
+{
+	int state = Z_OK;
+
+	deflate_gathered(file);
+	while (!file->err && state != Z_STREAM_END) {
+		state = deflate(&file->stream, Z_FINISH);
+		empty_buffer(file);
+	}
+}
+
+static void finish_file(struct gz_file *file)
+{
+	const bool is_plain = file->to && !file->is_stream &&
+			      file->gathered_bytes <= GZ_FILE_PLAIN_BYTES;
+	const size_t packed =
+		file->is_stream || is_plain ? 0 : pack_gathered(file);
+
+	if (is_plain)
+		file->err =
+			put_output(file, file->gathered, file->gathered_bytes);
+	else if (packed)
+		file->err = put_output(file, file->buffer, packed);
+	else
+		finish_stream(file);
+}
+
 int gz_file_close(struct gz_file **file, int err)
 {
 	struct gz_file *old = *file;
 
 	*file = NULL;
-	if (!err && !old->err) {
-		const bool is_plain =
-			old->to && !old->is_stream &&
-			old->gathered_bytes <= GZ_FILE_PLAIN_BYTES;
-		const size_t packed =
-			old->is_stream || is_plain ? 0 : pack_gathered(old);
-
-		if (is_plain)
-			old->err = put_output(old, old->gathered,
-					      old->gathered_bytes);
-		else if (packed)
-			old->err = put_output(old, old->buffer, packed);
-		else {
-			int state = Z_OK;
-
-			deflate_gathered(old);
-			while (!old->err && state != Z_STREAM_END) {
-				state = deflate(&old->stream, Z_FINISH);
-				empty_buffer(old);
-			}
-		}
-	}
+	if (!err && !old->err)
+		finish_file(old);
 	err = err ? err : old->err;
 	if (old->fd >= 0 && close(old->fd) < 0 && !err)
 		err = -errno;

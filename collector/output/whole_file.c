@@ -38,13 +38,19 @@ int whole_file_draft(const char *path, char **name)
 	return fd;
 }
 
+static bool is_special_file(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 static int open_file(struct whole_file *file)
 {
 	char *draft;
 	int fd;
-	struct stat status;
 
-	if (!(stat(file->path, &status) == 0 && !S_ISREG(status.st_mode))) {
+	if (!is_special_file(file->path)) {
 		fd = whole_file_draft(file->path, &draft);
 		file->temporary = draft;
 		return fd;
