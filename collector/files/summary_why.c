@@ -92,27 +92,25 @@ static json_t *time_json(uint64_t ns)
 	return json_string(text);
 }
 
+static json_t *event_json(const struct flight_event *event)
+{
+	return json_pack(
+		"{s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, s:I, s:I}", "cause",
+		flight_cause_name(event->cause), "what", json_text(event->what),
+		"trigger", json_text(event->trigger), "time",
+		time_json(event->begin_ns), "begin_ns",
+		json_number(event->begin_ns), "end_ns",
+		json_number(event->end_ns), "pid", (int)event->pid, "tid",
+		(int)event->tid, "value", (json_int_t)event->value, "bound",
+		(json_int_t)event->bound);
+}
+
 static json_t *events_json(const struct flight_window *window)
 {
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < window->listed; i++) {
-		const struct flight_event *event = &window->event[i];
-
-		json_array_append_new(
-			list,
-			json_pack("{s:s, s:o, s:o, s:o, s:o, s:o, s:i, s:i, "
-				  "s:I, s:I}",
-				  "cause", flight_cause_name(event->cause),
-				  "what", json_text(event->what), "trigger",
-				  json_text(event->trigger), "time",
-				  time_json(event->begin_ns), "begin_ns",
-				  json_number(event->begin_ns), "end_ns",
-				  json_number(event->end_ns), "pid",
-				  (int)event->pid, "tid", (int)event->tid,
-				  "value", (json_int_t)event->value, "bound",
-				  (json_int_t)event->bound));
-	}
+	for (uint32_t i = 0; i < window->listed; i++)
+		json_array_append_new(list, event_json(&window->event[i]));
 	return list;
 }
 

@@ -315,26 +315,31 @@ static bool begin_window(struct recording *recording, uint64_t end_ns,
 	       push_spool_has_room(out->setup->push);
 }
 
+/* One request to the sampler for all its sums: each wakes two threads. */
+static void give_sums(struct window *window, struct sampler *sampler)
+{
+	struct stack_profile *const *profile = window->windows->profile;
+
+	sum_samples(window->recording, sampler, profile[SOURCE_CPU],
+		    profile[SOURCE_WAITS]);
+	window->given[SOURCE_CPU] = profile[SOURCE_CPU];
+	window->given[SOURCE_WAITS] = profile[SOURCE_WAITS];
+	window->given[SOURCE_HEAP] =
+		profile[SOURCE_HEAP] &&
+		heap_files_sum(window->recording, profile[SOURCE_HEAP]);
+}
+
 void windows_write(struct recording *recording, struct sampler *sampler,
 		   struct snapshot *snapshot, uint64_t end_ns)
 {
-	struct stack_profile *wall = NULL, *const * profile;
+	struct stack_profile *wall = NULL;
 	struct window window;
 
 	/* Another snapshot may begin, even if there is no room for a window. */
 	if (snapshot)
 		wall = snapshot_take(&snapshot);
 	if (begin_window(recording, end_ns, &window)) {
-		/* One request to the sampler for all its sums: each wakes two
-		 * threads. */
-		profile = window.windows->profile;
-		sum_samples(recording, sampler, profile[SOURCE_CPU],
-			    profile[SOURCE_WAITS]);
-		window.given[SOURCE_CPU] = profile[SOURCE_CPU];
-		window.given[SOURCE_WAITS] = profile[SOURCE_WAITS];
-		window.given[SOURCE_HEAP] =
-			profile[SOURCE_HEAP] &&
-			heap_files_sum(recording, profile[SOURCE_HEAP]);
+		give_sums(&window, sampler);
 		if (wall)
 			give_window_sums(&window, SOURCE_WALL, wall);
 		write_window(&window);
