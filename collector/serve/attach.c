@@ -85,37 +85,42 @@ static void clean_file_name(char *name)
 			*name = '_';
 }
 
+static int new_folder(struct collector *collector, pid_t pid,
+		      struct recording **out)
+{
+	char path[4096], comm[64], name[32] = "";
+	FILE *file;
+	int err = -EEXIST;
+
+	snprintf(comm, sizeof(comm), "/proc/%d/comm", (int)pid);
+	file = fopen(comm, "re");
+	if (file && fgets(name, sizeof(name), file))
+		name[strcspn(name, "\n")] = '\0';
+	if (file)
+		fclose(file);
+	clean_file_name(name);
+	for (int try = 0; try < FOLDER_TRIES && err == -EEXIST; try++) {
+		char suffix[16] = "";
+
+		if (try)
+			snprintf(suffix, sizeof(suffix), ".%d", try);
+		if (snprintf(path, sizeof(path), "%s/%s-%d%s",
+			     collector->options->output,
+			     name[0] ? name : "program", (int)pid,
+			     suffix) >= (int)sizeof(path))
+			return -ENAMETOOLONG;
+		err = recording_new(collector, path, true, out);
+	}
+	if (!err)
+		log_info("recording '%s'", path);
+	return err;
+}
+
 static int choose_recording(struct collector *collector, pid_t pid,
 			    struct recording **out)
 {
-	if (!collector->recording) {
-		char path[4096], comm[64], name[32] = "";
-		FILE *file;
-		int err = -EEXIST;
-
-		snprintf(comm, sizeof(comm), "/proc/%d/comm", (int)pid);
-		file = fopen(comm, "re");
-		if (file && fgets(name, sizeof(name), file))
-			name[strcspn(name, "\n")] = '\0';
-		if (file)
-			fclose(file);
-		clean_file_name(name);
-		for (int try = 0; try < FOLDER_TRIES && err == -EEXIST; try++) {
-			char suffix[16] = "";
-
-			if (try)
-				snprintf(suffix, sizeof(suffix), ".%d", try);
-			if (snprintf(path, sizeof(path), "%s/%s-%d%s",
-				     collector->options->output,
-				     name[0] ? name : "program", (int)pid,
-				     suffix) >= (int)sizeof(path))
-				return -ENAMETOOLONG;
-			err = recording_new(collector, path, true, out);
-		}
-		if (!err)
-			log_info("recording '%s'", path);
-		return err;
-	}
+	if (!collector->recording)
+		return new_folder(collector, pid, out);
 	*out = recording_get(collector->recording);
 	return 0;
 }

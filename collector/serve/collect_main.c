@@ -215,6 +215,24 @@ static bool is_listed_before(struct arena *list, const struct arena *end,
 	return false;
 }
 
+static void fire_signal(struct collector *collector, int number)
+{
+	struct arena *list = collector->arenas;
+	uint64_t ns = clock_boottime_ns();
+	struct recording *recording = collector->recording;
+
+	if (recording)
+		triggers_signal(recording_setup(recording)->triggers, ns,
+				number);
+	for (struct arena *arena = list; arena; arena = arena_next(arena)) {
+		struct recording *other = arena_setup(arena)->recording;
+
+		if (other != recording && !is_listed_before(list, arena, other))
+			triggers_signal(recording_setup(other)->triggers, ns,
+					number);
+	}
+}
+
 static void signals_ready(struct watch *watch)
 {
 	struct signalfd_siginfo info;
@@ -222,24 +240,7 @@ static void signals_ready(struct watch *watch)
 	if (read(watch->fd, &info, sizeof(info)) != sizeof(info))
 		return;
 	if (info.ssi_signo == SIGUSR1 || info.ssi_signo == SIGUSR2) {
-		int number = (int)info.ssi_signo;
-		struct arena *list = g_daemon.collector.arenas;
-		uint64_t ns = clock_boottime_ns();
-		struct recording *recording = g_daemon.collector.recording;
-
-		if (recording)
-			triggers_signal(recording_setup(recording)->triggers,
-					ns, number);
-		for (struct arena *arena = list; arena;
-		     arena = arena_next(arena)) {
-			struct recording *other = arena_setup(arena)->recording;
-
-			if (other != recording &&
-			    !is_listed_before(list, arena, other))
-				triggers_signal(
-					recording_setup(other)->triggers, ns,
-					number);
-		}
+		fire_signal(&g_daemon.collector, (int)info.ssi_signo);
 		return;
 	}
 	/* Ctrl-C in a terminal also reaches perfrec record and its program. */
@@ -639,6 +640,25 @@ static void end_processes(struct daemon *daemon)
 		drain_kick(collector->drain);
 }
 
+/* Starts or stops the heartbeat. An idle daemon sleeps: without programs and
+ * connections no heartbeat is needed. */
+static void set_beat_timer(struct daemon *daemon, bool beating)
+{
+	const struct itimerspec period = {
+		.it_interval = { 0, HEARTBEAT_NS },
+		.it_value = { 0, HEARTBEAT_NS },
+	};
+	const struct itimerspec off = { 0 };
+
+	if (beating == daemon->beating)
+		return;
+	daemon->beating = beating;
+	timerfd_settime(daemon->timer.fd, 0, beating ? &period : &off, NULL);
+	/* Returns the memory of past programs to the system. */
+	if (!beating)
+		malloc_trim(0);
+}
+
 static void run_loop(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
@@ -646,26 +666,14 @@ static void run_loop(struct daemon *daemon)
 	while (!collector->closing || collector->arenas ||
 	       ctl_server_is_busy(daemon->ctl) ||
 	       flights_are_busy(daemon->flights)) {
-		bool beating = states_are_ending(collector->states) ||
-			       flights_are_busy(daemon->flights) ||
-			       push_is_waiting(daemon->push) ||
-			       collector->arenas || collector->recording ||
-			       server_has_connections(daemon->server) ||
-			       ctl_server_has_connections(daemon->ctl);
-		const struct itimerspec period = {
-			.it_interval = { 0, HEARTBEAT_NS },
-			.it_value = { 0, HEARTBEAT_NS },
-		};
-		const struct itimerspec off = { 0 };
-
-		if (!(beating == daemon->beating)) {
-			daemon->beating = beating;
-			timerfd_settime(daemon->timer.fd, 0,
-					beating ? &period : &off, NULL);
-			/* Returns the memory of past programs to the system. */
-			if (!beating)
-				malloc_trim(0);
-		}
+		set_beat_timer(daemon,
+			       states_are_ending(collector->states) ||
+				       flights_are_busy(daemon->flights) ||
+				       push_is_waiting(daemon->push) ||
+				       collector->arenas ||
+				       collector->recording ||
+				       server_has_connections(daemon->server) ||
+				       ctl_server_has_connections(daemon->ctl));
 		if (collector->closing)
 			end_processes(daemon);
 		loop_run_once(collector->loop, -1);

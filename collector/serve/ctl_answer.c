@@ -208,24 +208,48 @@ static const char *state_of_arena(struct arena *arena, const struct face *face)
 	return arena_session(arena)->paused ? "paused" : "recording";
 }
 
+static json_t *budgets_of(const struct recording *recording)
+{
+	struct recording_use use[BUDGET_KINDS];
+	json_t *budgets = json_array();
+
+	recording_uses(recording, use);
+	for (int i = 0; i < BUDGET_KINDS; i++) {
+		json_t *budget = json_object();
+
+		set_string(budget, "name", use[i].what);
+		ctl_set_number(budget, "bytes", use[i].used);
+		ctl_set_number(budget, "bytes_max", use[i].most);
+		if (use[i].full_ns)
+			set_moment(budget, "full_since", use[i].full_ns);
+		else
+			json_object_set_new(budget, "full_since", json_null());
+		json_array_append_new(budgets, budget);
+	}
+	return budgets;
+}
+
+static json_t *pids_of(const struct arena *arena)
+{
+	json_t *pids = json_array();
+
+	for (const struct process *process = arena_first_process(arena);
+	     process; process = process_next(process))
+		json_array_insert_new(
+			pids, 0, json_integer(process_setup(process)->pid));
+	return pids;
+}
+
 static json_t *list_row_of(struct arena *arena)
 {
 	json_t *row = json_object();
 	struct arena_live live;
 	struct face face;
-	json_t *pids;
-	struct recording_use use[BUDGET_KINDS];
-	json_t *budgets;
 
 	arena_lock(arena);
 	face = face_of(arena);
 	ctl_set_number(row, "pid", (uint64_t)face.pid);
-	pids = json_array();
-	for (const struct process *process = arena_first_process(arena);
-	     process; process = process_next(process))
-		json_array_insert_new(
-			pids, 0, json_integer(process_setup(process)->pid));
-	json_object_set_new(row, "pids", pids);
+	json_object_set_new(row, "pids", pids_of(arena));
 	set_string(row, "program", face.name);
 	set_string(row, "state", state_of_arena(arena, &face));
 	arena_unlock(arena);
@@ -240,21 +264,8 @@ static json_t *list_row_of(struct arena *arena)
 		row, "bytes",
 		trace_file_bytes(
 			recording_setup(arena_setup(arena)->recording)->trace));
-	budgets = json_array();
-	recording_uses(arena_setup(arena)->recording, use);
-	for (int i = 0; i < BUDGET_KINDS; i++) {
-		json_t *budget = json_object();
-
-		set_string(budget, "name", use[i].what);
-		ctl_set_number(budget, "bytes", use[i].used);
-		ctl_set_number(budget, "bytes_max", use[i].most);
-		if (use[i].full_ns)
-			set_moment(budget, "full_since", use[i].full_ns);
-		else
-			json_object_set_new(budget, "full_since", json_null());
-		json_array_append_new(budgets, budget);
-	}
-	json_object_set_new(row, "budgets", budgets);
+	json_object_set_new(row, "budgets",
+			    budgets_of(arena_setup(arena)->recording));
 	ctl_answer_set_path(
 		row, "folder",
 		recording_setup(arena_setup(arena)->recording)->path);

@@ -107,25 +107,26 @@ static bool is_flushed(const void *context, const struct recording *recording)
 	return context == recording;
 }
 
+static void begin_item(const struct collector *collector, struct flushed *item)
+{
+	int err = snapshot_begin(item->recording, false, &item->snapshot);
+
+	if (err == -EBUSY)
+		return;
+	if (err)
+		item->snapshot = NULL;
+	if (drain_wait_begin(&item->wait, collector->drain, collector->arenas,
+			     is_flushed, item->recording) < 0)
+		log_err("out of memory: a flush may leave something out");
+	item->step = READS;
+}
+
 /* Begins the next step if possible. Returns true after the last step. */
 static bool step_item(const struct collector *collector, struct flushed *item)
 {
 	/* `perfrec top` has priority for snapshots. */
-	if (item->step == WAITS && !collector->top) {
-		int err =
-			snapshot_begin(item->recording, false, &item->snapshot);
-
-		if (err != -EBUSY) {
-			if (err)
-				item->snapshot = NULL;
-			if (drain_wait_begin(&item->wait, collector->drain,
-					     collector->arenas, is_flushed,
-					     item->recording) < 0)
-				log_err("out of memory: a flush may leave "
-					"something out");
-			item->step = READS;
-		}
-	}
+	if (item->step == WAITS && !collector->top)
+		begin_item(collector, item);
 	if (item->step == READS &&
 	    drain_wait_is_over(&item->wait, collector->drain)) {
 		cpu_sampler_flush(collector->cpu, item->recording);
@@ -180,6 +181,35 @@ static json_t *folder_of(const struct flushed *item)
 	return row;
 }
 
+static json_t *files_of(const struct flushed *item)
+{
+	json_t *row = folder_of(item);
+
+	json_object_set_new(row, "files",
+			    json_pack("[s*, s*, s*]",
+				      item->flight ? NULL : "trace.pftrace",
+				      *item->profile ? item->profile : NULL,
+				      *item->heap ? item->heap : NULL));
+	json_object_set_new(row, "bytes",
+			    json_integer((json_int_t)item->bytes));
+	return row;
+}
+
+static json_t *why_not_flushed(const struct flushed *item)
+{
+	static const char *const why[] = {
+		[WAITS] = "an earlier flush or perfrec top of it goes on",
+		[READS] = "its rings are not read yet (its disk or its names "
+			  "may be behind)",
+		[WRITES] = "its files are not written yet (its disk or its "
+			   "names may be behind)",
+	};
+	json_t *row = folder_of(item);
+
+	json_object_set_new(row, "why", json_string(why[item->step]));
+	return row;
+}
+
 void ctl_flush_tell(struct ctl_flush *flush, json_t *answer)
 {
 	json_t *rows = json_array(), *others = json_array();
@@ -187,34 +217,10 @@ void ctl_flush_tell(struct ctl_flush *flush, json_t *answer)
 	for (size_t i = 0; i < flush->count; i++) {
 		struct flushed *item = &flush->item[i];
 
-		if (step_item(flush->collector, item)) {
-			json_t *files = folder_of(item);
-
-			json_object_set_new(
-				files, "files",
-				json_pack("[s*, s*, s*]",
-					  item->flight ? NULL : "trace.pftrace",
-					  *item->profile ? item->profile : NULL,
-					  *item->heap ? item->heap : NULL));
-			json_object_set_new(
-				files, "bytes",
-				json_integer((json_int_t)item->bytes));
-			json_array_append_new(rows, files);
-		} else {
-			static const char *const why[] = {
-				[WAITS] = "an earlier flush or perfrec top of "
-					  "it goes on",
-				[READS] = "its rings are not read yet (its "
-					  "disk or its names may be behind)",
-				[WRITES] = "its files are not written yet (its "
-					   "disk or its names may be behind)",
-			};
-			json_t *left = folder_of(item);
-
-			json_object_set_new(left, "why",
-					    json_string(why[item->step]));
-			json_array_append_new(others, left);
-		}
+		if (step_item(flush->collector, item))
+			json_array_append_new(rows, files_of(item));
+		else
+			json_array_append_new(others, why_not_flushed(item));
 	}
 	json_object_set_new(answer, "flushed", rows);
 	json_object_set_new(answer, "not_flushed", others);

@@ -155,6 +155,18 @@ static const char *find_trouble(const struct ctl_functions *functions)
 	return trouble;
 }
 
+static json_t *describe_arena_functions(struct arena *arena)
+{
+	struct states_function *list;
+	size_t count = states_list(arena, &list);
+	json_t *rows = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(rows, describe_function(&list[i]));
+	free(list);
+	return rows;
+}
+
 json_t *ctl_functions_end(struct ctl_functions **functions, json_t *json)
 {
 	struct ctl_functions *old = *functions;
@@ -164,20 +176,12 @@ json_t *ctl_functions_end(struct ctl_functions **functions, json_t *json)
 	char error[512];
 
 	for (size_t i = 0; i < old->count; i++) {
-		struct states_function *listed;
-		size_t count;
-		json_t *functions_of;
-
 		program = json_object();
 		ctl_set_number(program, "session",
 			       arena_session(old->asked[i].arena)->number);
-		count = states_list(old->asked[i].arena, &listed);
-		functions_of = json_array();
-		for (size_t k = 0; k < count; k++)
-			json_array_append_new(functions_of,
-					      describe_function(&listed[k]));
-		free(listed);
-		json_object_set_new(program, "functions", functions_of);
+		json_object_set_new(
+			program, "functions",
+			describe_arena_functions(old->asked[i].arena));
 		json_array_append_new(programs, program);
 	}
 	if (trouble) {

@@ -522,6 +522,24 @@ static void client_free(struct connection *connection)
 	free(client);
 }
 
+static void answer_waiting(struct client *client)
+{
+	json_t *json = client->json;
+
+	client->json = NULL;
+	if (client->flush) {
+		ctl_flush_tell(client->flush, json);
+		ctl_flush_leave(&client->flush, &client->server->left);
+	}
+	if (client->snapshot)
+		ctl_snapshot_end(&client->snapshot, json);
+	if (client->top)
+		ctl_top_end(&client->top, json);
+	if (client->functions)
+		json = ctl_functions_end(&client->functions, json);
+	answer_client(client, json);
+}
+
 static void answer_clients(struct ctl_server *server, bool must)
 {
 	for (struct connection *one = server->clients.first; one;
@@ -529,24 +547,8 @@ static void answer_clients(struct ctl_server *server, bool must)
 		struct client *client = (struct client *)one;
 
 		if (client->state == WAITING && !one->ended &&
-		    (must || is_fulfilled(client))) {
-			json_t *json = client->json;
-
-			client->json = NULL;
-			if (client->flush) {
-				ctl_flush_tell(client->flush, json);
-				ctl_flush_leave(&client->flush,
-						&client->server->left);
-			}
-			if (client->snapshot)
-				ctl_snapshot_end(&client->snapshot, json);
-			if (client->top)
-				ctl_top_end(&client->top, json);
-			if (client->functions)
-				json = ctl_functions_end(&client->functions,
-							 json);
-			answer_client(client, json);
-		}
+		    (must || is_fulfilled(client)))
+			answer_waiting(client);
 	}
 }
 

@@ -91,6 +91,50 @@ bool ctl_snapshot_is_over(struct ctl_snapshot *snapshot)
 	return over || clock_boottime_ns() >= snapshot->deadline_ns;
 }
 
+static json_t *snapshot_row_of(const struct asked *item)
+{
+	const char *path = recording_setup(item->recording)->path;
+	bool written = item->done && !item->written.err;
+	json_t *row = json_object();
+	char *folder = NULL;
+
+	if (written && asprintf(&folder, "%s/" SNAPSHOTS_NAME "/%s", path,
+				item->written.name) < 0)
+		folder = NULL;
+	ctl_answer_set_path(row, "folder", folder ? folder : path);
+	free(folder);
+	return row;
+}
+
+static const char *why_not_written(const struct asked *item)
+{
+	if (!item->done)
+		return "it is not written yet (its margin, or its disk)";
+	return item->written.err == -E2BIG
+		       ? "it is larger than --snapshot-bytes"
+		       : strerror(-item->written.err);
+}
+
+static void tell_snapshots(const struct ctl_snapshot *snapshot, json_t *answer)
+{
+	json_t *rows = json_array(), *others = json_array();
+
+	for (size_t i = 0; i < snapshot->count; i++) {
+		const struct asked *item = &snapshot->item[i];
+		json_t *row = snapshot_row_of(item);
+
+		if (item->done && !item->written.err) {
+			json_array_append_new(rows, row);
+			continue;
+		}
+		json_object_set_new(row, "why",
+				    json_string(why_not_written(item)));
+		json_array_append_new(others, row);
+	}
+	json_object_set_new(answer, "snapshots", rows);
+	json_object_set_new(answer, "not_written", others);
+}
+
 void ctl_snapshot_end(struct ctl_snapshot **snapshot, json_t *answer)
 {
 	struct ctl_snapshot *old = *snapshot;
@@ -98,45 +142,8 @@ void ctl_snapshot_end(struct ctl_snapshot **snapshot, json_t *answer)
 	*snapshot = NULL;
 	if (!old)
 		return;
-	if (answer) {
-		json_t *rows = json_array(), *others = json_array();
-
-		for (size_t i = 0; i < old->count; i++) {
-			const struct asked *item = &old->item[i];
-			const char *path =
-				recording_setup(item->recording)->path;
-			bool written = item->done && !item->written.err;
-			json_t *row = json_object();
-			char *folder = NULL;
-
-			if (written &&
-			    asprintf(&folder, "%s/" SNAPSHOTS_NAME "/%s", path,
-				     item->written.name) < 0)
-				folder = NULL;
-			ctl_answer_set_path(row, "folder",
-					    folder ? folder : path);
-			free(folder);
-
-			if (item->done && !item->written.err) {
-				json_array_append_new(rows, row);
-				continue;
-			}
-			json_object_set_new(
-				row, "why",
-				json_string(
-					!item->done
-						? "it is not written yet (its "
-						  "margin, or its disk)"
-					: item->written.err == -E2BIG
-						? "it is larger than "
-						  "--snapshot-bytes"
-						: strerror(
-							  -item->written.err)));
-			json_array_append_new(others, row);
-		}
-		json_object_set_new(answer, "snapshots", rows);
-		json_object_set_new(answer, "not_written", others);
-	}
+	if (answer)
+		tell_snapshots(old, answer);
 	for (size_t i = 0; i < old->count; i++)
 		recording_put(&old->item[i].recording);
 	free(old);

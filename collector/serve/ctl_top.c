@@ -96,6 +96,27 @@ static uint64_t memory_of(struct arena *arena)
 	return bytes;
 }
 
+static json_t *describe_total(const struct function_total *one, bool sched)
+{
+	static const char *const names[] = { [TOLD_SPAN] = "span",
+					     [TOLD_COUNTED] = "counted",
+					     [TOLD_OFF] = "off" };
+	const struct ctl_function function = {
+		.name = one->name,
+		.module = one->module,
+		.state = names[one->state],
+		.calls = one->calls,
+		.self_ns = one->self_ns,
+		.sched = sched,
+		.on_cpu_self_ns =
+			one->self_ns - kernel_counts_off_ns(&one->kernel_self),
+		.runnable_self_ns = one->kernel_self.runnable_ns,
+		.blocked_self_ns = one->kernel_self.blocked_ns,
+	};
+
+	return ctl_function_json(&function);
+}
+
 /* @sched: on-CPU and wait times are known. */
 static json_t *describe_totals(struct function_table *table,
 			       const struct own_costs *costs, bool sched)
@@ -110,31 +131,9 @@ static json_t *describe_totals(struct function_table *table,
 		calls += all[i].calls;
 		self_ns += all[i].self_ns;
 		own_ns += true_time_cost(costs, &all[i].own_self);
-		if (i < CTL_TOP_FUNCTIONS) {
-			static const char *const names[] = {
-				[TOLD_SPAN] = "span",
-				[TOLD_COUNTED] = "counted",
-				[TOLD_OFF] = "off"
-			};
-			const struct ctl_function function = {
-				.name = all[i].name,
-				.module = all[i].module,
-				.state = names[all[i].state],
-				.calls = all[i].calls,
-				.self_ns = all[i].self_ns,
-				.sched = sched,
-				.on_cpu_self_ns = all[i].self_ns -
-						  kernel_counts_off_ns(
-							  &all[i].kernel_self),
-				.runnable_self_ns =
-					all[i].kernel_self.runnable_ns,
-				.blocked_self_ns =
-					all[i].kernel_self.blocked_ns,
-			};
-
+		if (i < CTL_TOP_FUNCTIONS)
 			json_array_append_new(rows,
-					      ctl_function_json(&function));
-		}
+					      describe_total(&all[i], sched));
 	}
 	ctl_set_number(json, "known", count);
 	ctl_set_number(json, "calls", calls);

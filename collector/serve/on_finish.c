@@ -105,11 +105,8 @@ static void log_skipped(struct on_finish *on_finish, const char *name,
 	lock_release(&on_finish->lock);
 }
 
-static void run_task(struct job *job)
+static uint64_t time_left(struct on_finish *on_finish)
 {
-	struct task *task = (struct task *)job; /* first */
-	struct on_finish *on_finish = task->on_finish;
-	uint64_t limit_ns;
 	uint64_t now_ns = clock_boottime_ns(), left_ns = on_finish->limit_ns;
 
 	lock_acquire(&on_finish->lock);
@@ -117,7 +114,14 @@ static void run_task(struct job *job)
 		left_ns = MIN(left_ns, on_finish->end_ns -
 					       MIN(now_ns, on_finish->end_ns));
 	lock_release(&on_finish->lock);
-	limit_ns = left_ns;
+	return left_ns;
+}
+
+static void run_task(struct job *job)
+{
+	struct task *task = (struct task *)job; /* first */
+	struct on_finish *on_finish = task->on_finish;
+	uint64_t limit_ns = time_left(on_finish);
 
 	if (limit_ns)
 		run_command(task, limit_ns);

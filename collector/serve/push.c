@@ -206,13 +206,28 @@ static void end_round(struct push *push)
 	drain_wait_release(&push->wait);
 }
 
+static void begin_round(struct push *push, uint64_t end_ns)
+{
+	struct collector *collector = push->collector;
+	struct recording **list;
+	size_t count = session_open_recordings(collector, &list);
+
+	if (collector->recording)
+		add_ending(push, collector->recording, end_ns);
+	for (size_t i = 0; i < count; i++)
+		add_ending(push, list[i], end_ns);
+	session_put_recordings(&list, count);
+	push->deadline_ns = clock_boottime_ns() + DRAIN_NS;
+	if (push->endings &&
+	    drain_wait_begin(&push->wait, collector->drain, collector->arenas,
+			     is_ending, push) < 0)
+		log_err("out of memory: a window may leave something to the "
+			"next");
+}
+
 void push_beat(struct push *push)
 {
 	uint64_t every, window;
-	uint64_t end_ns;
-	struct collector *collector;
-	struct recording **list;
-	size_t count;
 
 	if (!push)
 		return;
@@ -227,20 +242,7 @@ void push_beat(struct push *push)
 	if (window == push->window || push->endings)
 		return;
 	push->window = window;
-	end_ns = window * every;
-	collector = push->collector;
-	count = session_open_recordings(collector, &list);
-	if (collector->recording)
-		add_ending(push, collector->recording, end_ns);
-	for (size_t i = 0; i < count; i++)
-		add_ending(push, list[i], end_ns);
-	session_put_recordings(&list, count);
-	push->deadline_ns = clock_boottime_ns() + DRAIN_NS;
-	if (push->endings &&
-	    drain_wait_begin(&push->wait, collector->drain, collector->arenas,
-			     is_ending, push) < 0)
-		log_err("out of memory: a window may leave something to the "
-			"next");
+	begin_round(push, window * every);
 }
 
 bool push_is_waiting(const struct push *push)

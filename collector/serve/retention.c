@@ -141,6 +141,22 @@ static bool look_inside(int dir_fd, struct kept *kept)
 	return finished;
 }
 
+static const struct kept *find_known_recording(
+	const struct retention *retention, const struct kept *kept)
+{
+	const struct kept *known =
+		retention->known.count ? bsearch(kept, retention->known.kept,
+						 retention->known.count,
+						 sizeof(*kept), compare_inodes)
+				       : NULL;
+
+	return known && known->dev == kept->dev &&
+			       time_ns(&known->changed) ==
+				       time_ns(&kept->changed)
+		       ? known
+		       : NULL;
+}
+
 static int add_folder(const struct retention *retention, const char *name,
 		      struct kept_list *list)
 {
@@ -160,15 +176,7 @@ static int add_folder(const struct retention *retention, const char *name,
 		free(kept.name);
 		return -ENOMEM;
 	}
-	known = retention->known.count ? bsearch(&kept, retention->known.kept,
-						 retention->known.count,
-						 sizeof(kept), compare_inodes)
-				       : NULL;
-	known = known && known->dev == kept.dev &&
-				time_ns(&known->changed) ==
-					time_ns(&kept.changed)
-			? known
-			: NULL;
+	known = find_known_recording(retention, &kept);
 	if (known) {
 		kept.ended_ns = known->ended_ns;
 		kept.bytes = known->bytes;

@@ -179,6 +179,27 @@ static bool note_child(struct server *server, const struct received *got,
 	return true;
 }
 
+static void send_reply(const struct server *server, int socket,
+		       const struct wire_reply *reply)
+{
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET,
+				  SCM_RIGHTS } };
+	struct iovec data = { (void *)reply, sizeof(*reply) };
+	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
+	int fd = liveness_fd(server->collector->liveness);
+
+	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+	if (reply->status == WIRE_ACCEPTED) {
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof(control);
+	}
+	/* The pidfd reports a peer that is gone. */
+	(void)!sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
 static void answer_peer(struct caller *caller, const struct received *got)
 {
 	struct server *server = caller->server;
@@ -188,14 +209,6 @@ static void answer_peer(struct caller *caller, const struct received *got)
 	struct wire_reply reply;
 	struct peer peer;
 	const char *wrong = check_peer(server, socket, &peer);
-	union {
-		struct cmsghdr header;
-		char bytes[CMSG_SPACE(sizeof(int))];
-	} control = { .header = { CMSG_LEN(sizeof(int)), SOL_SOCKET,
-				  SCM_RIGHTS } };
-	struct iovec data = { (void *)&reply, sizeof(reply) };
-	struct msghdr message = { .msg_iov = &data, .msg_iovlen = 1 };
-	int fd = liveness_fd(server->collector->liveness);
 
 	if (!wrong && (note_regret(server, got, peer.pid) ||
 		       note_child(server, got, &peer)))
@@ -215,13 +228,7 @@ static void answer_peer(struct caller *caller, const struct received *got)
 		attach_hello(collector, &got->hello, got->fd, &peer, &reply,
 			     &arena);
 	}
-	memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
-	if (reply.status == WIRE_ACCEPTED) {
-		message.msg_control = control.bytes;
-		message.msg_controllen = sizeof(control);
-	}
-	/* The pidfd reports a peer that is gone. */
-	(void)!sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+	send_reply(server, socket, &reply);
 	if (arena)
 		attach_complete(collector, arena);
 	if (peer.pidfd >= 0)
@@ -275,6 +282,23 @@ static bool is_of_process(const struct connection *connection,
 	return caller_pid(connection) == *pid;
 }
 
+/* Evicts a connection for a new one of process @pid. All existing ones are
+ * silent, because a caller is answered and closed after its message. */
+static void make_caller_room(struct server *server, pid_t pid)
+{
+	struct connections *callers = &server->callers;
+	struct connection *old = NULL;
+
+	if (connections_of(callers, caller_pid, pid) >= PROCESS_MAX)
+		old = connections_oldest(callers, is_of_process, &pid);
+	else if (callers->count >= CONNECTIONS_MAX)
+		old = connections_of_most(callers, caller_pid);
+	if (!old)
+		return;
+	session_log_refusal(server->collector, caller_pid(old), SAID_NOTHING);
+	connections_end(callers, old);
+}
+
 static void caller_waits_ready(struct watch *watch)
 {
 	struct server *server = (struct server *)watch;
@@ -283,9 +307,6 @@ static void caller_waits_ready(struct watch *watch)
 	const char *wrong;
 	int fd = listener_accept(&server->listener);
 	struct cpu_account *account;
-	pid_t pid;
-	struct connections *callers;
-	struct connection *evicted;
 
 	if (fd == -EMFILE || fd == -ENFILE)
 		session_log_refusal(server->collector, 0,
@@ -308,20 +329,7 @@ static void caller_waits_ready(struct watch *watch)
 		closer_close_socket(fd);
 		return;
 	}
-	/* Evicts a connection for the new one. All existing ones are silent,
-	 * because a caller is answered and closed after its message. */
-	pid = peer.pid;
-	callers = &server->callers;
-	evicted = NULL;
-	if (connections_of(callers, caller_pid, pid) >= PROCESS_MAX)
-		evicted = connections_oldest(callers, is_of_process, &pid);
-	else if (callers->count >= CONNECTIONS_MAX)
-		evicted = connections_of_most(callers, caller_pid);
-	if (evicted) {
-		session_log_refusal(server->collector, caller_pid(evicted),
-				    SAID_NOTHING);
-		connections_end(callers, evicted);
-	}
+	make_caller_room(server, peer.pid);
 	caller->server = server;
 	caller->pid = peer.pid;
 	caller->foreign = wrong;

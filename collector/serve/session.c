@@ -188,6 +188,25 @@ void session_removed(void *context, dev_t dev, ino_t ino)
 	lock_release(&collector->lock);
 }
 
+/* Saves the size of recording @dir_fd, to subtract it when retention removes
+ * the recording. Collector lock held. */
+static void list_finished(struct collector *collector, int dir_fd,
+			  uint64_t bytes, struct user *user)
+{
+	struct session_limits *limits = collector->limits;
+	struct finished_recording *one;
+	struct stat status;
+
+	/* Without memory it counts until the collector ends. */
+	if (!collector->retention || fstat(dir_fd, &status) < 0 ||
+	    grow_array(limits->finished, limits->finished_room,
+		       limits->finished_count + 1))
+		return;
+	one = &limits->finished[limits->finished_count++];
+	*one = (struct finished_recording){ status.st_dev, status.st_ino, bytes,
+					    user };
+}
+
 /* A recording of one session is finished. Any thread. */
 static void recording_ended(struct recording *recording, int err, void *context)
 {
@@ -201,9 +220,6 @@ static void recording_ended(struct recording *recording, int err, void *context)
 		.whole = !err,
 	};
 	uint64_t bytes = own_files_bytes(finished.dir_fd), one = 1;
-	struct session_limits *limits;
-	struct finished_recording *row;
-	struct stat status;
 
 	lock_acquire(&collector->lock);
 	while (*link != open)
@@ -213,18 +229,7 @@ static void recording_ended(struct recording *recording, int err, void *context)
 	collector->limits->finished_bytes += bytes;
 	open->user->has.recordings--;
 	open->user->has.disk_bytes += bytes;
-	/* Retention subtracts the size when it
-	 * removes the recording. */
-	limits = collector->limits;
-	/* Without memory it counts until the collector ends. */
-	if (collector->retention && !(fstat(finished.dir_fd, &status) < 0) &&
-	    !grow_array(limits->finished, limits->finished_room,
-			limits->finished_count + 1)) {
-		row = &limits->finished[limits->finished_count++];
-		*row = (struct finished_recording){ status.st_dev,
-						    status.st_ino, bytes,
-						    open->user };
-	}
+	list_finished(collector, finished.dir_fd, bytes, open->user);
 	lock_release(&collector->lock);
 	if (err != -ECANCELED)
 		on_finish_run(collector->on_finish, &finished);

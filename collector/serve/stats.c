@@ -223,17 +223,70 @@ static void gather_sums(struct collector *collector, struct stats *stats)
 		collector->drain ? drain_workers(collector->drain) : 0;
 }
 
+static void gather_process(const struct collector *collector,
+			   struct stats_daemon *daemon)
+{
+	struct timespec cpu = { 0 };
+	struct rlimit files = { 0 };
+	DIR *dir = opendir("/proc/self/fd");
+	uint64_t count = 0;
+
+	while (dir && readdir(dir))
+		count++;
+	if (dir)
+		closedir(dir);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	getrlimit(RLIMIT_NOFILE, &files);
+	daemon->uptime_ns = clock_boottime_ns() - collector->start_ns;
+	daemon->cpu_ns =
+		(uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
+	daemon->rss_bytes = proc_resident_bytes(getpid());
+	/* Without ".", ".." and the folder. */
+	daemon->open_files = count > 3 ? count - 3 : 0;
+	daemon->open_files_max = files.rlim_cur;
+}
+
+static void gather_caches(const struct collector *collector,
+			  struct stats_daemon *daemon)
+{
+	struct symbol_cache_use use = symbol_cache_use_all(collector->symbols);
+	struct helper_counts helpers = helper_counts();
+
+	daemon->names_bytes = use.names;
+	daemon->names_bytes_max = SYMBOL_NAMES_MAX;
+	daemon->tables_bytes = use.tables;
+	daemon->tables_bytes_max = SYMBOL_TABLES_MAX;
+	daemon->helpers = helpers.running;
+	daemon->helpers_started = helpers.started;
+	daemon->helpers_failed = helpers.failed;
+}
+
+static void gather_removed(const struct collector *collector,
+			   struct stats_daemon *daemon)
+{
+	const struct retention_counts counts =
+		retention_counts(collector->retention);
+
+	daemon->removed = counts.removed;
+	daemon->removed_bytes = counts.removed_bytes;
+	daemon->stuck = counts.stuck;
+}
+
+static void gather_on_finish(const struct collector *collector,
+			     struct stats_daemon *daemon)
+{
+	const struct on_finish_counts counts =
+		on_finish_counts(collector->on_finish);
+
+	daemon->on_finish_run = counts.run;
+	daemon->on_finish_failed = counts.failed;
+	daemon->on_finish_skipped = counts.skipped;
+	daemon->on_finish_waiting = counts.waiting;
+}
+
 int stats_gather(struct collector *collector, struct stats *out)
 {
 	int err;
-	struct symbol_cache_use use;
-	struct helper_counts helpers;
-	struct retention_counts counts;
-	struct on_finish_counts finish;
-	struct timespec cpu;
-	struct rlimit files;
-	DIR *dir;
-	uint64_t count;
 
 	*out = (struct stats){ .collector = collector };
 	err = gather_recordings(collector, out);
@@ -241,40 +294,10 @@ int stats_gather(struct collector *collector, struct stats *out)
 		stats_release(out);
 		return err;
 	}
-	cpu = (struct timespec){ 0 };
-	files = (struct rlimit){ 0 };
-	dir = opendir("/proc/self/fd");
-	count = 0;
-	while (dir && readdir(dir))
-		count++;
-	if (dir)
-		closedir(dir);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	getrlimit(RLIMIT_NOFILE, &files);
-	out->daemon.uptime_ns = clock_boottime_ns() - collector->start_ns;
-	out->daemon.cpu_ns =
-		(uint64_t)cpu.tv_sec * 1000000000 + (uint64_t)cpu.tv_nsec;
-	out->daemon.rss_bytes = proc_resident_bytes(getpid());
-	out->daemon.open_files = count > 3 ? count - 3 : 0;
-	out->daemon.open_files_max = files.rlim_cur;
-	use = symbol_cache_use_all(collector->symbols);
-	helpers = helper_counts();
-	out->daemon.names_bytes = use.names;
-	out->daemon.names_bytes_max = SYMBOL_NAMES_MAX;
-	out->daemon.tables_bytes = use.tables;
-	out->daemon.tables_bytes_max = SYMBOL_TABLES_MAX;
-	out->daemon.helpers = helpers.running;
-	out->daemon.helpers_started = helpers.started;
-	out->daemon.helpers_failed = helpers.failed;
-	counts = retention_counts(collector->retention);
-	out->daemon.removed = counts.removed;
-	out->daemon.removed_bytes = counts.removed_bytes;
-	out->daemon.stuck = counts.stuck;
-	finish = on_finish_counts(collector->on_finish);
-	out->daemon.on_finish_run = finish.run;
-	out->daemon.on_finish_failed = finish.failed;
-	out->daemon.on_finish_skipped = finish.skipped;
-	out->daemon.on_finish_waiting = finish.waiting;
+	gather_process(collector, &out->daemon);
+	gather_caches(collector, &out->daemon);
+	gather_removed(collector, &out->daemon);
+	gather_on_finish(collector, &out->daemon);
 	gather_sums(collector, out);
 	stats_gather_push(out);
 	return 0;

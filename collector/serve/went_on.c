@@ -81,6 +81,29 @@ static bool has_entry(const char *text, size_t count, const char *entry,
 	return false;
 }
 
+static bool has_socket(struct search *search, uid_t uid, int fd)
+{
+	struct readers *readers =
+		symbol_cache_readers(search->collector->symbols);
+	/* Pieces overlap, so one of them has the entire variable. */
+	size_t step = READER_BYTES_MAX - strlen(search->socket) - 2;
+	char *text = malloc(READER_BYTES_MAX), why[READER_WHY_BYTES];
+	size_t got = READER_BYTES_MAX;
+	bool found = false;
+	int err = text ? 0 : -ENOMEM;
+
+	for (uint64_t at = 0; !err && !found && got == READER_BYTES_MAX &&
+			      at < ENVIRONMENT_BYTES_MAX;
+	     at += step) {
+		err = reader_bytes(readers, uid, fd, at, READER_BYTES_MAX, text,
+				   &got, why);
+		found = !err && has_entry(text, got, search->socket, !at);
+	}
+	search->held |= err == -ETIMEDOUT;
+	free(text);
+	return found;
+}
+
 /* Returns true if process @pid was started with the variable search->socket.
  * Reading an environment may block, so perfrec-reader does it, with a limit of
  * READER_SECONDS_SHORT. */
@@ -97,32 +120,8 @@ static bool has_environment(struct search *search, pid_t pid)
 	fd = open(path, O_PATH | O_CLOEXEC);
 	if (fd < 0)
 		return false;
-	if (!nowait_stat(fd, &status)) {
-		struct readers *readers;
-		size_t step;
-		char *text, why[READER_WHY_BYTES];
-		size_t got;
-		int err;
-
-		readers = symbol_cache_readers(search->collector->symbols);
-		/* Pieces overlap, so one of them has the entire variable. */
-		step = READER_BYTES_MAX - strlen(search->socket) - 2;
-		text = malloc(READER_BYTES_MAX);
-		got = READER_BYTES_MAX;
-		found = false;
-		err = text ? 0 : -ENOMEM;
-		for (uint64_t at = 0;
-		     !err && !found && got == READER_BYTES_MAX &&
-		     at < ENVIRONMENT_BYTES_MAX;
-		     at += step) {
-			err = reader_bytes(readers, status.st_uid, fd, at,
-					   READER_BYTES_MAX, text, &got, why);
-			found = !err &&
-				has_entry(text, got, search->socket, !at);
-		}
-		search->held |= err == -ETIMEDOUT;
-		free(text);
-	}
+	if (!nowait_stat(fd, &status))
+		found = has_socket(search, status.st_uid, fd);
 	close(fd);
 	return found;
 }
@@ -188,6 +187,21 @@ static bool add_silent(struct search *search)
 	return found;
 }
 
+static void add_known(struct recording *recording, struct arena *arena)
+{
+	arena_lock(arena);
+	for (const struct process *process = arena_first_process(arena);
+	     process; process = process_next(process)) {
+		const struct process_setup *setup = process_setup(process);
+
+		if (!process_is_ending(process) &&
+		    process_is_running(process) && !proc_is_dying(setup->pid))
+			(void)recording_list_went_on(recording, setup->pid,
+						     setup->entry->name);
+	}
+	arena_unlock(arena);
+}
+
 void went_on_list(struct collector *collector, const char *socket)
 {
 	char entry[sizeof("PERFREC_SOCKET=") + SOCKET_PATH_BYTES];
@@ -197,22 +211,8 @@ void went_on_list(struct collector *collector, const char *socket)
 	if (!collector->recording)
 		return;
 	for (struct arena *arena = collector->arenas; arena;
-	     arena = arena_next(arena)) {
-		arena_lock(arena);
-		for (const struct process *process = arena_first_process(arena);
-		     process; process = process_next(process)) {
-			const struct process_setup *setup =
-				process_setup(process);
-
-			if (!process_is_ending(process) &&
-			    process_is_running(process) &&
-			    !proc_is_dying(setup->pid))
-				(void)recording_list_went_on(
-					collector->recording, setup->pid,
-					setup->entry->name);
-		}
-		arena_unlock(arena);
-	}
+	     arena = arena_next(arena))
+		add_known(collector->recording, arena);
 	snprintf(entry, sizeof(entry), "PERFREC_SOCKET=%s", socket);
 	/* A process may fork and end while we read /proc. Then it is gone when
 	 * its entry is read, and its child is not in this listing. So the
