@@ -55,6 +55,17 @@ static void follow_packet(struct open_slices *open,
 		pop(open);
 }
 
+static void follow_restart(struct open_slices *open, struct compact *from,
+			   uint32_t count)
+{
+	struct compact_slice slice;
+	uint64_t begin_ns = 0;
+
+	open->count = 0;
+	while (count-- && compact_open(from, &begin_ns, &slice))
+		push(open, &slice);
+}
+
 static void follow(struct open_slices *open, struct compact *from)
 {
 	struct compact_event event;
@@ -72,16 +83,23 @@ static void follow(struct open_slices *open, struct compact *from)
 		case COMPACT_IS_PACKET:
 			follow_packet(open, &event, from->ns);
 			break;
-		default: {
-			uint32_t count = event.open;
-			struct compact_slice slice;
-			uint64_t begin_ns = 0;
+		default:
+			follow_restart(open, from, event.open);
+		}
+}
 
-			open->count = 0;
-			while (count-- && compact_open(from, &begin_ns, &slice))
-				push(open, &slice);
-		}
-		}
+static void put_folded_restart(const struct open_slices *open, uint64_t ns,
+			       struct bytes *out)
+{
+	uint8_t *at = bytes_add(out, COMPACT_RESTART_BYTES(open->count));
+	uint64_t begin_ns = 0;
+
+	if (!at)
+		return;
+	at = compact_put_restart(at, ns, open->count);
+	for (uint32_t i = 0; i < open->count; i++)
+		at = compact_put_open(at, &begin_ns, &open->list[i]);
+	out->count = (size_t)(at - out->at);
 }
 
 bool flight_segment_fold(const struct flight_cut *cut, uint64_t *ns,
@@ -98,18 +116,8 @@ bool flight_segment_fold(const struct flight_cut *cut, uint64_t *ns,
 		follow(&open, &from);
 		*ns = from.ns;
 	}
-	if (!open.failed) {
-		uint8_t *at = bytes_add(out, COMPACT_RESTART_BYTES(open.count));
-		uint64_t begin_ns = 0;
-
-		if (at) {
-			at = compact_put_restart(at, *ns, open.count);
-			for (uint32_t i = 0; i < open.count; i++)
-				at = compact_put_open(at, &begin_ns,
-						      &open.list[i]);
-			out->count = (size_t)(at - out->at);
-		}
-	}
+	if (!open.failed)
+		put_folded_restart(&open, *ns, out);
 	free(open.list);
 	return !open.failed && !out->failed;
 }

@@ -101,6 +101,26 @@ static void leave_open(const struct flight_cut *next, struct flight_left *left)
 	free(begins);
 }
 
+/* *@ns: time of the last event, before and after the call. */
+static void leave_compact(const struct leaving *to, const uint8_t *bytes,
+			  size_t count, uint64_t *ns)
+{
+	struct compact from = { bytes, bytes + count, *ns };
+	struct compact_event event;
+	struct compact_slice slice;
+
+	while ((event = compact_next(&from)).kind) {
+		uint64_t begin_ns = 0;
+
+		if (event.kind == COMPACT_IS_PACKET)
+			leave_packet(to, event.packet, event.packet_bytes,
+				     from.ns, event.delta_ns);
+		while (event.kind == COMPACT_IS_RESTART && event.open--)
+			compact_open(&from, &begin_ns, &slice);
+	}
+	*ns = from.ns;
+}
+
 void flight_segment_leave(const struct flight_segment *segment,
 			  const struct flight_cut *cut,
 			  const struct flight_cut *next,
@@ -112,25 +132,9 @@ void flight_segment_leave(const struct flight_segment *segment,
 	uint32_t bytes;
 
 	while (segment->packets && flight_cut_next(cut, &part, &bytes)) {
-		if (segment->of->compact) {
-			struct compact from = { part->at, part->at + bytes,
-						ns };
-			struct compact_event event;
-			struct compact_slice slice;
-
-			while ((event = compact_next(&from)).kind) {
-				uint64_t begin_ns = 0;
-
-				if (event.kind == COMPACT_IS_PACKET)
-					leave_packet(&to, event.packet,
-						     event.packet_bytes,
-						     from.ns, event.delta_ns);
-				while (event.kind == COMPACT_IS_RESTART &&
-				       event.open--)
-					compact_open(&from, &begin_ns, &slice);
-			}
-			ns = from.ns;
-		} else
+		if (segment->of->compact)
+			leave_compact(&to, part->at, bytes, &ns);
+		else
 			leave_packets(&to, part->at, bytes);
 	}
 	if (segment->of->compact)

@@ -238,6 +238,23 @@ static void put_kept(struct flight_view *view, struct view_sequence *sequence)
 	}
 }
 
+static void put_open(struct flight_view *view, struct view_sequence *sequence,
+		     const struct compact_slice *slice)
+{
+	const struct left_packet *noted =
+		slice->noted
+			? flight_left_begin(&sequence->left, slice->begin_ns)
+			: NULL;
+	const struct compact_event plain = { .kind = COMPACT_IS_BEGIN,
+					     .name_iid = slice->name_iid };
+
+	if (noted)
+		put_left_packet(view, sequence, noted, slice->begin_ns);
+	else if (slice->name_iid)
+		compact_unpack_event(&sequence->unpack, slice->begin_ns, &plain,
+				     &view->packets);
+}
+
 /* Reads the slices of a restart point. The view gets the slices of the first
  * restart point of a sequence. */
 static void put_restart(struct flight_view *view,
@@ -248,24 +265,8 @@ static void put_restart(struct flight_view *view,
 	uint64_t begin_ns = 0;
 
 	while (open-- && compact_open(from, &begin_ns, &slice))
-		if (!sequence->begun) {
-			const struct left_packet *noted =
-				slice.noted ? flight_left_begin(&sequence->left,
-								slice.begin_ns)
-					    : NULL;
-			const struct compact_event plain = {
-				.kind = COMPACT_IS_BEGIN,
-				.name_iid = slice.name_iid
-			};
-
-			if (noted)
-				put_left_packet(view, sequence, noted,
-						slice.begin_ns);
-			else if (slice.name_iid)
-				compact_unpack_event(&sequence->unpack,
-						     slice.begin_ns, &plain,
-						     &view->packets);
-		}
+		if (!sequence->begun)
+			put_open(view, sequence, &slice);
 	sequence->begun = true;
 }
 
@@ -299,6 +300,34 @@ static void put_compact(struct flight_view *view)
 		next_part(view);
 }
 
+static void begin_compact(struct flight_view *view,
+			  const struct view_segment *segment)
+{
+	view->compact = segment;
+	view->part = NULL;
+	view->from.ns = view->sequences[segment->sequence].ns;
+	next_part(view);
+}
+
+/* Moves to the next segment in the view. Returns false at the end. */
+static bool next_segment(struct flight_view *view)
+{
+	while (view->at_segment < view->segment_count) {
+		const struct view_segment *segment =
+			&view->segments[view->at_segment++];
+
+		if (segment->sequence == UINT32_MAX ||
+		    segment->first_ns >= view->to_ns)
+			continue;
+		if (view->sequences[segment->sequence].compact)
+			begin_compact(view, segment);
+		else
+			put_cut(view, &segment->cut);
+		return true;
+	}
+	return false;
+}
+
 /* Refills view->packets, possibly with nothing. Returns false at the end. */
 static bool fill(struct flight_view *view)
 {
@@ -308,26 +337,8 @@ static bool fill(struct flight_view *view)
 		put_kept(view, &view->sequences[view->at_kept++]);
 		return true;
 	}
-	if (!view->compact) {
-		while (view->at_segment < view->segment_count) {
-			const struct view_segment *segment =
-				&view->segments[view->at_segment++];
-
-			if (segment->sequence == UINT32_MAX ||
-			    segment->first_ns >= view->to_ns)
-				continue;
-			if (view->sequences[segment->sequence].compact) {
-				view->compact = segment;
-				view->part = NULL;
-				view->from.ns =
-					view->sequences[segment->sequence].ns;
-				next_part(view);
-			} else
-				put_cut(view, &segment->cut);
-			return true;
-		}
-		return false;
-	}
+	if (!view->compact)
+		return next_segment(view);
 	put_compact(view);
 	return true;
 }

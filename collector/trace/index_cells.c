@@ -400,7 +400,7 @@ bool index_cell_next(struct index_cell_take *take, struct index_cell *out)
 		get->bad |= out->longest_ns > end_ns;
 		out->calls = 1;
 		out->total_ns = out->longest_ns;
-		if ((node & 1)) {
+		if (node & 1) {
 			out->calls = index_get_number(get);
 			out->total_ns += index_get_number(get);
 		}
@@ -471,31 +471,47 @@ static bool is_small(const struct index_cell_block *block, unsigned int level)
 	       list->count * CELL_BYTES <= most && list_bytes(list) <= most;
 }
 
+static void drop_row(struct index_cell_block *block)
+{
+	struct index_cell_list *list = &block->list;
+	uint32_t kept = 0;
+	uint16_t row = 0;
+
+	for (uint32_t i = 0; i < list->count; i++)
+		row = MAX(row, list->cells[i].row);
+	for (uint32_t i = 0; i < list->count; i++) {
+		if (list->cells[i].row != row) {
+			list->cells[kept++] = list->cells[i];
+			continue;
+		}
+		block->beyond_calls += list->cells[i].calls;
+		block->beyond_ns += list->cells[i].total_ns;
+	}
+	list->count = kept;
+	block->rows = row - 1U;
+}
+
 static bool shrink(struct index_cells *cells, struct index_cell_block *block)
 {
 	struct index_cell_list *list = &block->list;
 
 	if (bucket_span(list) > 1 && list->shift < INDEX_CELL_SHIFT_MAX)
 		widen(cells, list);
-	else if (list->count > 2) {
-		uint32_t kept = 0;
-		uint16_t row = 0;
-
-		for (uint32_t i = 0; i < list->count; i++)
-			row = MAX(row, list->cells[i].row);
-		for (uint32_t i = 0; i < list->count; i++) {
-			if (list->cells[i].row != row) {
-				list->cells[kept++] = list->cells[i];
-				continue;
-			}
-			block->beyond_calls += list->cells[i].calls;
-			block->beyond_ns += list->cells[i].total_ns;
-		}
-		list->count = kept;
-		block->rows = row - 1U;
-	} else
+	else if (list->count > 2)
+		drop_row(block);
+	else
 		return false;
 	return !cells->failed;
+}
+
+static void join_cell(struct index_cells *cells, struct index_cell_list *list,
+		      struct index_cell *cell, unsigned int shift)
+{
+	cell->bucket >>= list->shift - shift;
+	list_put(cells, list, cell);
+	while (list->count > LIST_MAX && bucket_span(list) > 1 &&
+	       list->shift < INDEX_CELL_SHIFT_MAX && !cells->failed)
+		widen(cells, list);
 }
 
 static void unpack_part(struct index_cells *cells,
@@ -520,13 +536,7 @@ static void unpack_part(struct index_cells *cells,
 			block->beyond_ns += cell.total_ns;
 			continue;
 		}
-		cell.bucket >>= block->list.shift - shift;
-		list_put(cells, &block->list, &cell);
-		while (block->list.count > LIST_MAX &&
-		       bucket_span(&block->list) > 1 &&
-		       block->list.shift < INDEX_CELL_SHIFT_MAX &&
-		       !cells->failed)
-			widen(cells, &block->list);
+		join_cell(cells, &block->list, &cell, shift);
 	}
 	get->at = part.end;
 }

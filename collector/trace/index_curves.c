@@ -212,30 +212,33 @@ static uint64_t other(bool real, uint64_t before, uint64_t difference)
 #define SEVERAL 4u
 #define STEP_SHIFT 3
 
+static void put_bucket(struct bytes *out, const struct index_bucket *before,
+		       const struct index_bucket *bucket, bool real,
+		       unsigned int shift)
+{
+	uint64_t flags = (bucket->several ? SEVERAL : 0) |
+			 (bucket->min != bucket->last ? HAS_MIN : 0) |
+			 (bucket->max != bucket->last ? HAS_MAX : 0);
+
+	bytes_varint(out,
+		     (bucket->number - before->number) << STEP_SHIFT | flags);
+	bytes_varint(out, bucket->last_ns - (bucket->number << shift));
+	bytes_varint(out, difference(real, before->last, bucket->last));
+	if (flags & HAS_MIN)
+		bytes_varint(out, difference(real, bucket->last, bucket->min));
+	if (flags & HAS_MAX)
+		bytes_varint(out, difference(real, bucket->last, bucket->max));
+}
+
 static void put_buckets(const struct curve_block *block, bool real,
 			struct bytes *out)
 {
 	struct index_bucket before = { .number = block->buckets[0].number };
 
 	for (uint32_t i = 0; i < block->count; i++) {
-		const struct index_bucket *bucket = &block->buckets[i];
-		uint64_t flags = (bucket->several ? SEVERAL : 0) |
-				 (bucket->min != bucket->last ? HAS_MIN : 0) |
-				 (bucket->max != bucket->last ? HAS_MAX : 0);
-
-		bytes_varint(out, (bucket->number - before.number)
-						  << STEP_SHIFT |
-					  flags);
-		bytes_varint(out, bucket->last_ns -
-					  (bucket->number << block->shift));
-		bytes_varint(out, difference(real, before.last, bucket->last));
-		if (flags & HAS_MIN)
-			bytes_varint(out, difference(real, bucket->last,
-						     bucket->min));
-		if (flags & HAS_MAX)
-			bytes_varint(out, difference(real, bucket->last,
-						     bucket->max));
-		before = *bucket;
+		put_bucket(out, &before, &block->buckets[i], real,
+			   block->shift);
+		before = block->buckets[i];
 	}
 }
 

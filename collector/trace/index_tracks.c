@@ -368,8 +368,7 @@ void index_tracks_switches(struct index_tracks *tracks, uint32_t sequence,
 		else if (field.tag == TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED)
 			lists = lists_of(wire_of(&field));
 	if (cpu < OUT_SCHED_CPUS_MAX) {
-		struct kept_switch at = { .cpu = ((uint32_t)cpu),
-					  .lost = lost };
+		struct kept_switch at = { .cpu = (uint32_t)cpu, .lost = lost };
 		uint64_t step, came;
 
 		while (wire_varint(&lists.times, &step) &&
@@ -472,42 +471,51 @@ void index_tracks_end(struct index_tracks *tracks, struct index_file *file)
 	put_curves(tracks, file);
 }
 
+static void put_kept_track(struct index_tracks *tracks, struct index_file *file,
+			   struct kept_track *track)
+{
+	struct bytes *out = &tracks->payload;
+
+	bytes_clear(out);
+	bytes_varint(out, track->uuid);
+	bytes_varint(out, track->still);
+	for (uint32_t i = track->still; i < track->slice_count; i++)
+		put_packet(out, &track->slices[i]);
+	if (track->value.count)
+		put_packet(out, &track->value);
+	tracks->lost |= out->failed;
+	if (track->told || track->slice_count || track->value.count)
+		index_file_item(file, INDEX_TRACK, out->at, out->count);
+	track->told = track->still = track->slice_count;
+	track->value.count = 0;
+	track->touched = false;
+}
+
+static void put_rest(struct index_tracks *tracks, struct index_file *file)
+{
+	struct bytes *out = &tracks->payload;
+
+	bytes_clear(out);
+	bytes_varint(out, tracks->lost ? INDEX_REST_LOST : 0);
+	bytes_varint(out, tracks->first_ns);
+	bytes_varint(out, tracks->last_ns - tracks->first_ns);
+	bytes_varint(out, tracks->last_event_ns);
+	index_file_item(file, INDEX_REST, out->at, out->count);
+	tracks->first_ns = tracks->last_ns = tracks->last_event_ns = 0;
+}
+
 void index_tracks_put(void *context, struct index_file *file)
 {
 	struct index_tracks *tracks = context;
-	struct bytes *rest;
 
-	for (uint32_t i = 0; i < tracks->touched_count; i++) {
-		struct kept_track *track =
-			(struct kept_track *)tracks->tracks.items +
-			tracks->touched[i];
-		struct bytes *out = &tracks->payload;
-
-		bytes_clear(out);
-		bytes_varint(out, track->uuid);
-		bytes_varint(out, track->still);
-		for (uint32_t k = track->still; k < track->slice_count; k++)
-			put_packet(out, &track->slices[k]);
-		if (track->value.count)
-			put_packet(out, &track->value);
-		tracks->lost |= out->failed;
-		if (track->told || track->slice_count || track->value.count)
-			index_file_item(file, INDEX_TRACK, out->at, out->count);
-		track->told = track->still = track->slice_count;
-		track->value.count = 0;
-		track->touched = false;
-	}
+	for (uint32_t i = 0; i < tracks->touched_count; i++)
+		put_kept_track(tracks, file,
+			       (struct kept_track *)tracks->tracks.items +
+				       tracks->touched[i]);
 	tracks->touched_count = 0;
 	put_curves(tracks, file);
 	put_switches(tracks, file);
-	rest = &tracks->payload;
-	bytes_clear(rest);
-	bytes_varint(rest, tracks->lost ? INDEX_REST_LOST : 0);
-	bytes_varint(rest, tracks->first_ns);
-	bytes_varint(rest, tracks->last_ns - tracks->first_ns);
-	bytes_varint(rest, tracks->last_event_ns);
-	index_file_item(file, INDEX_REST, rest->at, rest->count);
-	tracks->first_ns = tracks->last_ns = tracks->last_event_ns = 0;
+	put_rest(tracks, file);
 	if (tracks->tracks.count > 2 * tracks->used + SPARE_TRACKS)
 		forget_tracks(tracks);
 }

@@ -412,6 +412,27 @@ size_t out_perfetto_thread_name(uint8_t *buffer, size_t size,
 
 /* --- names, events, losses --- */
 
+static void put_names(struct cursor *cursor, uint32_t sequence,
+		      const struct out_name *names, size_t count)
+{
+	pb_packet packet = PACKET_INIT;
+	Perfetto__Protos__InternedData interned =
+		PERFETTO__PROTOS__INTERNED_DATA__INIT;
+	pb_event_name all[NAMES_PER_PACKET], *pointers[NAMES_PER_PACKET];
+
+	for (size_t i = 0; i < count; i++) {
+		perfetto__protos__event_name__init(&all[i]);
+		SET(&all[i], iid, names[i].iid);
+		all[i].name = clean_text(cursor, names[i].name);
+		pointers[i] = &all[i];
+	}
+	interned.event_names = pointers;
+	interned.n_event_names = count;
+	packet.interned_data = &interned;
+	SET(&packet, trusted_packet_sequence_id, sequence);
+	put_packet(cursor, &packet);
+}
+
 size_t out_perfetto_names(uint8_t *buffer, size_t size, uint32_t sequence,
 			  const struct out_name *names, size_t count)
 {
@@ -419,23 +440,8 @@ size_t out_perfetto_names(uint8_t *buffer, size_t size, uint32_t sequence,
 
 	while (count && !cursor.full) {
 		size_t part = MIN(count, (size_t)NAMES_PER_PACKET);
-		pb_packet packet = PACKET_INIT;
-		Perfetto__Protos__InternedData interned =
-			PERFETTO__PROTOS__INTERNED_DATA__INIT;
-		pb_event_name all[NAMES_PER_PACKET],
-			*pointers[NAMES_PER_PACKET];
 
-		for (size_t i = 0; i < part; i++) {
-			perfetto__protos__event_name__init(&all[i]);
-			SET(&all[i], iid, names[i].iid);
-			all[i].name = clean_text(&cursor, names[i].name);
-			pointers[i] = &all[i];
-		}
-		interned.event_names = pointers;
-		interned.n_event_names = part;
-		packet.interned_data = &interned;
-		SET(&packet, trusted_packet_sequence_id, sequence);
-		put_packet(&cursor, &packet);
+		put_names(&cursor, sequence, names, part);
 		names += part;
 		count -= part;
 	}

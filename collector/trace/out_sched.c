@@ -120,63 +120,56 @@ static uint8_t *prepend(uint8_t *from, uint32_t tag, uint64_t value)
 	return from - count;
 }
 
+static uint8_t *put_switch_lists(uint8_t *out, const struct cpu *cpu)
+{
+	out = wire_put(out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE,
+		       0);
+	out = wire_put_bytes(
+		out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP,
+		cpu->times, cpu->times_bytes);
+	out = wire_put_bytes(
+		out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_PREV_STATE,
+		cpu->states, cpu->states_bytes);
+	out = wire_put_bytes(
+		out, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PID,
+		cpu->threads, cpu->threads_bytes);
+	out = put_same(out,
+		       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PRIO,
+		       PRIORITY, cpu->count);
+	return put_same(
+		out,
+		TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_COMM_INDEX, 0,
+		cpu->count);
+}
+
+/* Makes the packet from the inside out, because its heads need its length. */
+static void hand_over(struct out_sched *sched, struct cpu *cpu)
+{
+	uint8_t *from = sched->packet + HEADS_BYTES_MAX / 2;
+	const uint8_t *end = put_switch_lists(from, cpu);
+
+	from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED,
+		       (uint64_t)(end - from));
+	if (cpu->lost)
+		from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_LOST_EVENTS, 1);
+	from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_CPU,
+		       (uint64_t)(cpu - sched->cpus));
+	from = prepend(from, TAG_TRACE_PACKET_FTRACE_EVENTS,
+		       (uint64_t)(end - from));
+	from = prepend(from, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
+		       sched->sequence);
+	from = prepend(from, TAG_TRACE_PACKET, (uint64_t)(end - from));
+	sched->sink(sched->context, from, (size_t)(end - from));
+	cpu->count = cpu->times_bytes = cpu->states_bytes = 0;
+	cpu->threads_bytes = 0;
+	cpu->lost = false;
+}
+
 void out_sched_flush(struct out_sched *sched)
 {
-	for (uint32_t i = 0; i < sched->cpu_count; i++) {
-		struct cpu *cpu = &sched->cpus[i];
-
-		if (cpu->count) {
-			uint8_t *from = sched->packet + HEADS_BYTES_MAX / 2;
-			const uint8_t *end;
-			uint8_t *out = from;
-
-			out = wire_put(
-				out,
-				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_INTERN_TABLE,
-				0);
-			out = wire_put_bytes(
-				out,
-				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP,
-				cpu->times, cpu->times_bytes);
-			out = wire_put_bytes(
-				out,
-				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_PREV_STATE,
-				cpu->states, cpu->states_bytes);
-			out = wire_put_bytes(
-				out,
-				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PID,
-				cpu->threads, cpu->threads_bytes);
-			out = put_same(
-				out,
-				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_PRIO,
-				PRIORITY, cpu->count);
-			end = put_same(
-				out,
-				TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_NEXT_COMM_INDEX,
-				0, cpu->count);
-			from = prepend(from,
-				       TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED,
-				       (uint64_t)(end - from));
-			if (cpu->lost)
-				from = prepend(
-					from,
-					TAG_FTRACE_EVENT_BUNDLE_LOST_EVENTS, 1);
-			from = prepend(from, TAG_FTRACE_EVENT_BUNDLE_CPU,
-				       (uint64_t)(cpu - sched->cpus));
-			from = prepend(from, TAG_TRACE_PACKET_FTRACE_EVENTS,
-				       (uint64_t)(end - from));
-			from = prepend(
-				from,
-				TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID,
-				sched->sequence);
-			from = prepend(from, TAG_TRACE_PACKET,
-				       (uint64_t)(end - from));
-			sched->sink(sched->context, from, (size_t)(end - from));
-			cpu->count = cpu->times_bytes = cpu->states_bytes = 0;
-			cpu->threads_bytes = 0;
-			cpu->lost = false;
-		}
-	}
+	for (uint32_t i = 0; i < sched->cpu_count; i++)
+		if (sched->cpus[i].count)
+			hand_over(sched, &sched->cpus[i]);
 }
 
 /* --- switches --- */

@@ -59,6 +59,16 @@ static int hex_digit(char c)
 				      : 0;
 }
 
+static size_t build_id_from_hex(const char *text, uint8_t out[BUILD_ID_BYTES])
+{
+	size_t bytes = MIN(strlen(text) / 2, (size_t)BUILD_ID_BYTES);
+
+	for (size_t i = 0; i < bytes; i++)
+		out[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 |
+				   hex_digit(text[2 * i + 1]));
+	return bytes;
+}
+
 size_t out_stacks_string(uint8_t *buffer, size_t size, uint32_t sequence,
 			 enum out_string_kind kind, uint64_t iid,
 			 const char *text)
@@ -74,14 +84,8 @@ size_t out_stacks_string(uint8_t *buffer, size_t size, uint32_t sequence,
 	string.str.data = (uint8_t *)text;
 	string.str.len = strlen(text);
 	if (kind == OUT_STRING_BUILD_ID) {
-		size_t bytes;
-
 		string.str.data = build_id;
-		bytes = MIN(strlen(text) / 2, (size_t)BUILD_ID_BYTES);
-		for (size_t i = 0; i < bytes; i++)
-			build_id[i] = (uint8_t)(hex_digit(text[2 * i]) << 4 |
-						hex_digit(text[2 * i + 1]));
-		string.str.len = bytes;
+		string.str.len = build_id_from_hex(text, build_id);
 		ONE(&data, build_ids, pointer);
 	} else if (kind == OUT_STRING_PATH) {
 		ONE(&data, mapping_paths, pointer);

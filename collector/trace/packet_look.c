@@ -3,6 +3,20 @@
 
 #include "shared/compiler.h"
 
+/* Reads the times of a packed list: an absolute one, then steps. */
+static void take_switch_times(struct wire list, struct packet_look *packet)
+{
+	uint64_t ns = 0, step;
+
+	while (wire_varint(&list, &step)) {
+		ns += step;
+		if (!packet->stamped)
+			packet->first_ns = ns;
+		packet->stamped = true;
+		packet->last_ns = MAX(packet->last_ns, ns);
+	}
+}
+
 static void take_ftrace(struct packet_look *packet)
 {
 	struct wire fields = packet->ftrace;
@@ -15,19 +29,8 @@ static void take_ftrace(struct packet_look *packet)
 			continue;
 		while (wire_next(&sched, &field))
 			if (field.tag ==
-			    TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP) {
-				struct wire list = wire_of(&field);
-				uint64_t ns = 0, step;
-
-				while (wire_varint(&list, &step)) {
-					ns += step;
-					if (!packet->stamped)
-						packet->first_ns = ns;
-					packet->stamped = true;
-					packet->last_ns =
-						MAX(packet->last_ns, ns);
-				}
-			}
+			    TAG_FTRACE_EVENT_BUNDLE_COMPACT_SCHED_SWITCH_TIMESTAMP)
+				take_switch_times(wire_of(&field), packet);
 	}
 }
 

@@ -89,6 +89,31 @@ bool sequences_know(const struct sequences *sequences, uint32_t id)
 	       sequences->known[word] >> id % WORD_BITS & 1;
 }
 
+/* Frees @entry, and moves later entries into the hole that it kept from their
+ * places. */
+static void free_entry(struct sequences *sequences, struct open_sequence *entry)
+{
+	uint32_t mask = sequences->open_room - 1;
+	uint32_t hole = (uint32_t)(entry - sequences->open), at = hole;
+
+	for (;;) {
+		uint32_t place;
+
+		at = (at + 1) & mask;
+		if (!sequences->open[at].id)
+			break;
+		place = place_of(sequences->open[at].id, sequences->open_room);
+		/* An entry may move unless its place lies between the hole and
+		 * the entry. */
+		if (((at - place) & mask) < ((at - hole) & mask))
+			continue;
+		sequences->open[hole] = sequences->open[at];
+		hole = at;
+	}
+	sequences->open[hole] = (struct open_sequence){ 0 };
+	sequences->open_count--;
+}
+
 uint32_t sequences_change(struct sequences *sequences, uint32_t id,
 			  int32_t opened, uint64_t last_ns)
 {
@@ -104,30 +129,8 @@ uint32_t sequences_change(struct sequences *sequences, uint32_t id,
 	sequences->slices += (uint64_t)(int64_t)opened;
 	slices = entry->slices + (uint32_t)opened;
 	if (!slices) {
-		if (entry->id) {
-			uint32_t mask = sequences->open_room - 1;
-			uint32_t hole = (uint32_t)(entry - sequences->open),
-				 at = hole;
-
-			for (;;) {
-				uint32_t place;
-
-				at = (at + 1) & mask;
-				if (!sequences->open[at].id)
-					break;
-				place = place_of(sequences->open[at].id,
-						 sequences->open_room);
-				/* An entry may move unless its place lies
-				 * between the hole and the entry. */
-				if (((at - place) & mask) <
-				    ((at - hole) & mask))
-					continue;
-				sequences->open[hole] = sequences->open[at];
-				hole = at;
-			}
-			sequences->open[hole] = (struct open_sequence){ 0 };
-			sequences->open_count--;
-		}
+		if (entry->id)
+			free_entry(sequences, entry);
 		return 0;
 	}
 	sequences->open_count += !entry->id;

@@ -70,6 +70,37 @@ void trace_append_give_room_back(struct trace_file *file)
 		(void)!ftruncate(file->fd, (off_t)file->bytes);
 }
 
+/* Cuts off the bytes of a failed write. O_APPEND makes the next write start
+ * there. This also works on a full disk. If it fails, nothing more is appended:
+ * readers ignore half a packet at the end. */
+static void cut_back(struct trace_file *file)
+{
+	file->torn = ftruncate(file->fd, (off_t)file->bytes) < 0;
+	if (file->torn)
+		log_warn("cannot cut half a packet off the trace: %s",
+			 strerror(errno));
+}
+
+/* Reserves room on disk if there is not enough for @bytes more. Without it,
+ * blocks are appended all the same. write_lock held. */
+static void make_file_room(struct trace_file *file, uint64_t bytes)
+{
+	uint64_t from = MAX(file->room_end, file->bytes);
+	uint64_t room = MIN(file->bytes, ROOM_BYTES_MAX);
+
+	if (file->keep)
+		room = MIN(room, trace_keep_room(file->keep));
+	if (file->max_bytes)
+		room = MIN(room, file->max_bytes - MIN(from, file->max_bytes));
+	if (file->no_room || room < ROOM_BYTES_MIN ||
+	    file->bytes + bytes <= file->room_end)
+		return;
+	file->no_room = fallocate(file->fd, FALLOC_FL_KEEP_SIZE, (off_t)from,
+				  (off_t)room) < 0;
+	if (!file->no_room)
+		file->room_end = from + room;
+}
+
 /* Appends @parts, which are whole packets, or nothing. Changes @parts. Returns
  * 0 or -errno. write_lock held. */
 static int put_parts(struct trace_file *file, struct iovec *parts, int count)
@@ -77,35 +108,15 @@ static int put_parts(struct trace_file *file, struct iovec *parts, int count)
 	uint64_t bytes = parts_bytes(parts, count);
 	struct iovec written[PARTS_MAX];
 	int err;
-	uint64_t from, room;
 
 	if (file->torn)
 		return -EIO;
 	assert(count <= PARTS_MAX);
 	memcpy(written, parts, (size_t)count * sizeof(*parts));
-	from = MAX(file->room_end, file->bytes);
-	room = MIN(file->bytes, ROOM_BYTES_MAX);
-	if (file->keep)
-		room = MIN(room, trace_keep_room(file->keep));
-	if (file->max_bytes)
-		room = MIN(room, file->max_bytes - MIN(from, file->max_bytes));
-	if (!file->no_room && room >= ROOM_BYTES_MIN &&
-	    file->bytes + bytes > file->room_end) {
-		file->no_room = fallocate(file->fd, FALLOC_FL_KEEP_SIZE,
-					  (off_t)from, (off_t)room) < 0;
-		if (!file->no_room)
-			file->room_end = from + room;
-	}
+	make_file_room(file, bytes);
 	err = write_parts(file->fd, parts, count);
 	if (err) {
-		/* Cuts off the bytes of a failed write. O_APPEND makes the next
-		 * write start there. This also works on a full disk. If it
-		 * fails, nothing more is appended: readers ignore half a packet
-		 * at the end. */
-		file->torn = ftruncate(file->fd, (off_t)file->bytes) < 0;
-		if (file->torn)
-			log_warn("cannot cut half a packet off the trace: %s",
-				 strerror(errno));
+		cut_back(file);
 		return err;
 	}
 	/* relaxed: stored only under write_lock; a reader of an older value
@@ -157,9 +168,8 @@ static int admit_pending(struct writer *writer, uint64_t bytes)
 			return -ENOMEM;
 		open += (uint64_t)(int64_t)writer->blocks[i].opened;
 	}
-	bytes += (OUT_LOSSES_BYTES(known) + (uint64_t)known * STOP_MARK_BYTES +
-		  open * END_BYTES) +
-		 file->late_bytes;
+	bytes += OUT_LOSSES_BYTES(known) + (uint64_t)known * STOP_MARK_BYTES +
+		 open * END_BYTES + file->late_bytes;
 	return file->max_bytes && bytes > file->max_bytes - file->bytes
 		       ? TRACE_AT_LIMIT
 		       : 0;
@@ -254,6 +264,27 @@ void trace_append_late(struct trace_file *file, const void *packets,
 	lock_release(&file->write_lock);
 }
 
+/* As put_parts(), for pending. Measures the disk if its speed may be a reason
+ * to compress. write_lock held. */
+static int put_pending(struct writer *writer, struct iovec *parts, int count)
+{
+	struct trace_file *file = writer->file;
+	uint64_t bytes = parts_bytes(parts, count);
+	bool watched = !writer->compress && file->when == COMPRESS_AUTO;
+	int err;
+
+	if (watched)
+		trace_compress_begin_write(&file->disk);
+	err = put_parts(file, parts, count);
+	if (watched)
+		trace_compress_end_write(&file->disk, trace_file_lags(file));
+	if (!err && writer->compress)
+		/* relaxed: as in put_parts() */
+		atom_store_rlx(&file->unpacked,
+			       file->unpacked + writer->pending_bytes - bytes);
+	return err;
+}
+
 /* As put_pending(). On a full disk, gives up the oldest part (--keep last) and
  * tries again. Sets *@offset to the place of pending in the file. */
 static int put_or_make_room(struct writer *writer, struct iovec *parts,
@@ -264,24 +295,9 @@ static int put_or_make_room(struct writer *writer, struct iovec *parts,
 	int err;
 
 	do {
-		uint64_t bytes;
-		bool watched;
-
 		memcpy(written, parts, (size_t)count * sizeof(*parts));
 		*offset = file->bytes;
-		bytes = parts_bytes(written, count);
-		watched = !writer->compress && file->when == COMPRESS_AUTO;
-		if (watched)
-			trace_compress_begin_write(&file->disk);
-		err = put_parts(file, written, count);
-		if (watched)
-			trace_compress_end_write(&file->disk,
-						 trace_file_lags(file));
-		if (!err && writer->compress)
-			/* relaxed: as in put_parts() */
-			atom_store_rlx(&file->unpacked,
-				       file->unpacked + writer->pending_bytes -
-					       bytes);
+		err = put_pending(writer, written, count);
 	} while (err == -ENOSPC && file->keep &&
 		 trace_keep_make_room(file->keep));
 	return err;

@@ -117,8 +117,7 @@ void trace_block_give_back(struct trace_file *file, struct trace_block *block)
 	if (block->modules)
 		modules_put(&block->modules);
 	free(block->index);
-	if (!(block >= file->blocks &&
-	      block < file->blocks + file->block_count)) {
+	if (block < file->blocks || block >= file->blocks + file->block_count) {
 		munmap(block, sizeof(*block));
 		block = NULL;
 	}

@@ -32,6 +32,24 @@ static void keep_pending(struct writer *writer)
 	writer->pending_bytes = 0;
 }
 
+/* Appends pending as one packet with a zlib stream of all its packets. */
+static void append_bundle(struct writer *writer)
+{
+	uint8_t head[PACKET_BUNDLE_HEAD_MAX], *end;
+	size_t bytes;
+
+	bytes = libdeflate_zlib_compress(writer->compressor, writer->pending,
+					 writer->pending_bytes, writer->packed,
+					 writer->packed_size);
+	assert(bytes); /* packed_size is libdeflate's bound */
+	end = packet_put_bundle_head(head, bytes);
+
+	struct iovec parts[] = { { head, (size_t)(end - head) },
+				 { writer->packed, bytes } };
+	trace_writer_await_turn(writer);
+	trace_append_pending(writer, parts, ARRAY_SIZE(parts));
+}
+
 void trace_bundle_flush(struct writer *writer)
 {
 	struct iovec parts[] = { { writer->pending, writer->pending_bytes } };
@@ -43,20 +61,7 @@ void trace_bundle_flush(struct writer *writer)
 	if (!writer->pending_bytes && !writer->block_count)
 		return;
 	if (writer->compress && writer->pending_bytes) {
-		uint8_t head[PACKET_BUNDLE_HEAD_MAX], *end;
-		size_t bytes;
-
-		bytes = libdeflate_zlib_compress(
-			writer->compressor, writer->pending,
-			writer->pending_bytes, writer->packed,
-			writer->packed_size);
-		assert(bytes);
-		/* packed_size is libdeflate's bound */
-		end = packet_put_bundle_head(head, bytes);
-		struct iovec bundle[] = { { head, (size_t)(end - head) },
-					  { writer->packed, bytes } };
-		trace_writer_await_turn(writer);
-		trace_append_pending(writer, bundle, ARRAY_SIZE(bundle));
+		append_bundle(writer);
 		return;
 	}
 	trace_writer_await_turn(writer);

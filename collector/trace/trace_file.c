@@ -113,15 +113,15 @@ void trace_file_submit(struct trace_file *file, struct trace_block *block)
 	lock_release(&file->lock);
 }
 
-static void append_packet(struct trace_file *file, uint32_t sequence,
-			  const void *packet, size_t bytes, bool late)
+/* Adds @packet to the last block in the queue. The block may be of another
+ * sequence, because the order is kept. Returns false if the queue is empty, or
+ * if that block has no room or another value of late. */
+static bool append_to_queue(struct trace_file *file, const void *packet,
+			    size_t bytes, bool late)
 {
-	struct trace_block *block;
 	struct trace_block *last;
-	bool done;
+	bool done = false;
 
-	assert(bytes <= TRACE_BLOCK_BYTES);
-	done = false;
 	lock_acquire(&file->lock);
 	last = file->head ? file->tail : NULL;
 	if (last && last->late == late &&
@@ -132,7 +132,16 @@ static void append_packet(struct trace_file *file, uint32_t sequence,
 		done = true;
 	}
 	lock_release(&file->lock);
-	if (done)
+	return done;
+}
+
+static void append_packet(struct trace_file *file, uint32_t sequence,
+			  const void *packet, size_t bytes, bool late)
+{
+	struct trace_block *block;
+
+	assert(bytes <= TRACE_BLOCK_BYTES);
+	if (append_to_queue(file, packet, bytes, late))
 		return;
 	block = trace_file_block(file);
 	block->sequence = sequence;
@@ -214,6 +223,27 @@ static int create_files(struct trace_file *file,
 	return 0;
 }
 
+static int begin_trace_file(struct trace_file *file,
+			    const struct trace_file_options *options)
+{
+	int err;
+
+	trace_compress_init(file, options->compress_from);
+	err = make_writers(file);
+	return err ? err : trace_writers_start(file);
+}
+
+static void discard_files(struct trace_file *file,
+			  const struct trace_file_options *options)
+{
+	if (file->flight)
+		return;
+	close(file->fd);
+	own_files_discard(options->dir_fd, options->name);
+	if (file->index.file)
+		own_files_discard(options->dir_fd, options->index_name);
+}
+
 /* Fills @file. Returns 0 or -errno; on an error the caller calls
  * trace_file_free(). */
 static int open_trace_file(struct trace_file *file,
@@ -239,20 +269,10 @@ static int open_trace_file(struct trace_file *file,
 		return err;
 	if (options->keep_bytes)
 		err = trace_keep_new(file, options);
-	if (!err) {
-		trace_compress_init(file, options->compress_from);
-		err = make_writers(file);
-		err = err ? err : trace_writers_start(file);
-	}
-	if (err) {
-		if (!file->flight) {
-			close(file->fd);
-			own_files_discard(options->dir_fd, options->name);
-			if (file->index.file)
-				own_files_discard(options->dir_fd,
-						  options->index_name);
-		}
-	}
+	if (!err)
+		err = begin_trace_file(file, options);
+	if (err)
+		discard_files(file, options);
 	return err;
 }
 

@@ -419,6 +419,16 @@ struct trace_kept trace_keep_told(const struct trace_keep *keep)
 
 /* --- life ---------------------------------------------------------------- */
 
+/* Tests whether the file system of @fd, an empty file, can make holes. Returns
+ * 0 or -errno. */
+static int try_hole(int fd)
+{
+	return fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0,
+			 KEEP_PARTS) < 0
+		       ? -errno
+		       : 0;
+}
+
 int trace_keep_new(struct trace_file *file,
 		   const struct trace_file_options *options)
 {
@@ -439,13 +449,7 @@ int trace_keep_new(struct trace_file *file,
 	begin_part(keep, 0);
 	file->keep = keep;
 	keep->dir_fd = fcntl(options->dir_fd, F_DUPFD_CLOEXEC, 0);
-	err = keep->dir_fd < 0
-		      ? -errno
-		      : (fallocate(file->fd,
-				   FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-				   0, KEEP_PARTS) < 0
-				 ? -errno
-				 : 0);
+	err = keep->dir_fd < 0 ? -errno : try_hole(file->fd);
 	if (err)
 		return err;
 	set_room_aside(keep);
@@ -469,41 +473,50 @@ static void end_thread(struct trace_keep *keep)
 	give_room_back(keep);
 }
 
+/* Sets keep->next. Returns the time of the first event, or 0. */
+static uint64_t look_ahead(struct trace_keep *keep)
+{
+	uint64_t first_ns = UINT64_MAX;
+	uint32_t number;
+
+	for (unsigned int i = 0; i < keep->count; i++) {
+		const struct keep_part *part = &keep->parts[i];
+		const struct keep_sequence *item = part->sequences.items;
+
+		first_ns = MIN(first_ns, part->first_ns);
+		keep->unsure |= part->unsure;
+		for (uint32_t j = 0; j < part->sequences.count; j++, item++)
+			if (item->step != UINT64_MAX &&
+			    pool_intern(&keep->next, item, &number) < 0)
+				keep->unsure = true;
+	}
+	return first_ns == UINT64_MAX ? 0 : first_ns;
+}
+
+/* Makes the last head again, after the last append. */
+static void make_last_head(struct trace_keep *keep)
+{
+	struct trace_rest rest = rest_of(keep, 0);
+	struct trace_head head;
+	int err;
+
+	rest.compress = trace_file_is_compressed(keep->file);
+	rest.all_known = true;
+	rest.from_ns = trace_keep_told(keep).from_ns;
+	rest.first_ns = look_ahead(keep);
+	err = keep->make_head(&rest, &head);
+	/* The existing head is good enough. */
+	if (err)
+		log_dbg("no last head: %s", strerror(-err));
+}
+
 int trace_keep_end(struct trace_keep *keep)
 {
 	int fd = keep->dir_fd;
 
 	end_thread(keep);
-	if (keep->gone) {
-		struct trace_rest rest = rest_of(keep, 0);
-		struct trace_head head;
-		int err;
-		uint64_t first_ns;
-		uint32_t number;
-
-		rest.compress = trace_file_is_compressed(keep->file);
-		rest.all_known = true;
-		rest.from_ns = trace_keep_told(keep).from_ns;
-		first_ns = UINT64_MAX;
-		for (unsigned int i = 0; i < keep->count; i++) {
-			const struct keep_part *part = &keep->parts[i];
-			const struct keep_sequence *item =
-				part->sequences.items;
-
-			first_ns = MIN(first_ns, part->first_ns);
-			keep->unsure |= part->unsure;
-			for (uint32_t j = 0; j < part->sequences.count;
-			     j++, item++)
-				if (item->step != UINT64_MAX &&
-				    pool_intern(&keep->next, item, &number) < 0)
-					keep->unsure = true;
-		}
-		rest.first_ns = first_ns == UINT64_MAX ? 0 : first_ns;
-		err = keep->make_head(&rest, &head);
-		/* The existing head is good enough. */
-		if (err)
-			log_dbg("no last head: %s", strerror(-err));
-	}
+	if (keep->gone)
+		make_last_head(keep);
 	keep->dir_fd = -1;
 	return fd;
 }
