@@ -462,6 +462,19 @@ void lanes_init(struct async_lanes *lanes, struct recording *recording,
 	seq_names_init(&lanes->names, lanes->setup->budget, &lanes->last_iid);
 }
 
+static void free_shared_track(struct async_lanes *lanes,
+			      struct shared_track *track)
+{
+	for (uint32_t i = 0; i < track->count; i++) {
+		release_kept(lanes, track->lane[i]);
+		lanes_give_memory(lanes, track->lane[i],
+				  sizeof(*track->lane[i]));
+	}
+	budget_give(lanes->setup->budget, track->room * sizeof(struct lane *));
+	free(track->lane);
+	lanes_give_memory(lanes, track, sizeof(*track));
+}
+
 void lanes_release(struct async_lanes *lanes)
 {
 	for (uint32_t i = 0; i < lanes->track_buckets; i++) {
@@ -469,15 +482,7 @@ void lanes_release(struct async_lanes *lanes)
 
 		while ((track = lanes->track[i])) {
 			lanes->track[i] = track->next;
-			for (uint32_t k = 0; k < track->count; k++) {
-				release_kept(lanes, track->lane[k]);
-				lanes_give_memory(lanes, track->lane[k],
-						  sizeof(*track->lane[k]));
-			}
-			budget_give(lanes->setup->budget,
-				    track->room * sizeof(struct lane *));
-			free(track->lane);
-			lanes_give_memory(lanes, track, sizeof(*track));
+			free_shared_track(lanes, track);
 		}
 	}
 	lanes_give_memory(lanes, lanes->track,

@@ -83,32 +83,8 @@ static bool write_stay(struct async_lanes *lanes, const struct stay *stay,
 	return true;
 }
 
-static void end_stay(struct async_lanes *lanes, struct stay *stay,
-		     const struct async_event *event, bool tells,
-		     struct stays_counts *counts)
+static void unlink_stay(struct stay *stay)
 {
-	struct open_slice *slice = stay->slice;
-	uint64_t busy_ns = event->ns - stay->ns;
-	const struct async_cpu *end;
-	uint64_t unknown_ns;
-
-	slice->sums.busy_ns += busy_ns;
-	/* NULL: the thread's CPU time at the end of the stay is unknown. */
-	end = tells ? &event->cpu : NULL;
-	unknown_ns = busy_ns;
-	if (end && stay->cpu.on_ns != ASYNC_CPU_UNKNOWN &&
-	    end->on_ns != ASYNC_CPU_UNKNOWN && stay->cpu.on_ns <= end->on_ns &&
-	    stay->cpu.unknown_ns <= end->unknown_ns) {
-		unknown_ns =
-			MIN(end->unknown_ns - stay->cpu.unknown_ns, busy_ns);
-		slice->sums.on_cpu_ns +=
-			MIN(end->on_ns - stay->cpu.on_ns, busy_ns - unknown_ns);
-	}
-	slice->sums.unknown_ns += unknown_ns;
-	slice->inside--;
-	if (!slice->inside)
-		slice->sums.active_ns += event->ns - slice->inside_ns;
-	counts->withheld += !write_stay(lanes, stay, event);
 	*stay->link_slice = stay->next_slice;
 	if (stay->next_slice)
 		stay->next_slice->link_slice = stay->link_slice;
@@ -116,6 +92,46 @@ static void end_stay(struct async_lanes *lanes, struct stay *stay,
 	if (stay->next_thread)
 		stay->next_thread->link_thread = stay->link_thread;
 	stay->thread->count--;
+}
+
+/* Adds the CPU time of a stay of @busy_ns to @sums. @begin and @end are the
+ * thread's CPU times at its ends; @end NULL: unknown. */
+static void sum_cpu(struct async_sums *sums, uint64_t busy_ns,
+		    const struct async_cpu *begin, const struct async_cpu *end)
+{
+	uint64_t unknown_ns = busy_ns;
+
+	if (end && begin->on_ns != ASYNC_CPU_UNKNOWN &&
+	    end->on_ns != ASYNC_CPU_UNKNOWN && begin->on_ns <= end->on_ns &&
+	    begin->unknown_ns <= end->unknown_ns) {
+		unknown_ns = MIN(end->unknown_ns - begin->unknown_ns, busy_ns);
+		sums->on_cpu_ns +=
+			MIN(end->on_ns - begin->on_ns, busy_ns - unknown_ns);
+	}
+	sums->unknown_ns += unknown_ns;
+}
+
+/* @event ends the stay. @tells: the event is from the stay's thread. */
+static void sum_stay(struct stay *stay, const struct async_event *event,
+		     bool tells)
+{
+	struct open_slice *slice = stay->slice;
+	uint64_t busy_ns = event->ns - stay->ns;
+
+	slice->sums.busy_ns += busy_ns;
+	sum_cpu(&slice->sums, busy_ns, &stay->cpu, tells ? &event->cpu : NULL);
+	slice->inside--;
+	if (!slice->inside)
+		slice->sums.active_ns += event->ns - slice->inside_ns;
+}
+
+static void end_stay(struct async_lanes *lanes, struct stay *stay,
+		     const struct async_event *event, bool tells,
+		     struct stays_counts *counts)
+{
+	sum_stay(stay, event, tells);
+	counts->withheld += !write_stay(lanes, stay, event);
+	unlink_stay(stay);
 	budget_give(lanes->setup->budget, note_bytes(stay->note));
 	note_free(stay->note);
 	lanes_give_memory(lanes, stay, sizeof(*stay));

@@ -603,6 +603,21 @@ int process_meet_slot(struct collector *collector, struct arena *arena,
 
 /* --- the load map -------------------------------------------------------- */
 
+static void open_module_files(struct arena *arena, pid_t inner_pid)
+{
+	struct modules *modules = NULL;
+
+	arena_lock(arena);
+	for (struct process *process = arena_first_process(arena);
+	     process && !modules; process = process_next(process))
+		if (process_setup(process)->inner_pid == inner_pid)
+			modules = modules_get(process_setup(process)->modules);
+	arena_unlock(arena);
+	if (modules)
+		modules_follow(modules);
+	modules_put(&modules);
+}
+
 static void open_told_modules(struct job *job)
 {
 	struct arena_loads *loads =
@@ -616,19 +631,8 @@ static void open_told_modules(struct job *job)
 	arena_unlock(arena);
 	while (map_log_event(arena_setup(arena)->map_log, loads->opened,
 			     &event)) {
-		struct modules *modules = NULL;
-
 		loads->opened++;
-		arena_lock(arena);
-		for (struct process *process = arena_first_process(arena);
-		     process && !modules; process = process_next(process))
-			if (process_setup(process)->inner_pid == event.pid)
-				modules = modules_get(
-					process_setup(process)->modules);
-		arena_unlock(arena);
-		if (modules)
-			modules_follow(modules);
-		modules_put(&modules);
+		open_module_files(arena, event.pid);
 	}
 	arena_put(&arena);
 }

@@ -568,6 +568,38 @@ static uint64_t sample_ns(const struct thread *thread)
 	return hz ? 1000000000 / hz : 0;
 }
 
+static void add_thread_function(struct thread *thread,
+				const struct cct_function *function)
+{
+	struct function_total total = {
+		.calls = function->calls + function->unrecorded,
+		.measured_self_ns = function->self_ns,
+		.measured_total_ns = function->total_ns,
+		.own_self = function->own_self,
+		.own_total = function->own_total,
+		.cpu_samples = function->cpu_samples,
+		.cpu_ns = function->cpu_samples * sample_ns(thread),
+	};
+	struct symbol symbol;
+
+	if (function->kernel) {
+		total.kernel_self = function->kernel->self;
+		total.kernel_total = function->kernel->total;
+	}
+	if (!thread->entry.sched) {
+		total.kernel_self.unknown_ns = function->self_ns;
+		total.kernel_total.unknown_ns = function->total_ns;
+	}
+	modules_resolve(thread->setup->modules, function->address,
+			function->generation, &symbol);
+	total.name = symbol.name;
+	total.module = symbol.module;
+	if (function->histogram)
+		histograms_set_name(function->histogram, total.name,
+				    total.module);
+	recording_add_function(recording_of_thread(thread), &total);
+}
+
 static void add_open_stack(void *context, struct replay *replay)
 {
 	struct thread *thread = context;
@@ -585,38 +617,7 @@ static void add_open_stack(void *context, struct replay *replay)
 	for (const struct cct_function *function = tree->functions; function;
 	     function = function->next)
 		if (function->calls || function->unrecorded) {
-			struct function_total total = {
-				.calls = function->calls + function->unrecorded,
-				.measured_self_ns = function->self_ns,
-				.measured_total_ns = function->total_ns,
-				.own_self = function->own_self,
-				.own_total = function->own_total,
-				.cpu_samples = function->cpu_samples,
-				.cpu_ns = function->cpu_samples *
-					  sample_ns(thread),
-			};
-			struct symbol symbol;
-
-			if (function->kernel) {
-				total.kernel_self = function->kernel->self;
-				total.kernel_total = function->kernel->total;
-			}
-			if (!thread->entry.sched) {
-				total.kernel_self.unknown_ns =
-					function->self_ns;
-				total.kernel_total.unknown_ns =
-					function->total_ns;
-			}
-			modules_resolve(thread->setup->modules,
-					function->address, function->generation,
-					&symbol);
-			total.name = symbol.name;
-			total.module = symbol.module;
-			if (function->histogram)
-				histograms_set_name(function->histogram,
-						    total.name, total.module);
-			recording_add_function(recording_of_thread(thread),
-					       &total);
+			add_thread_function(thread, function);
 			counted += function->unrecorded;
 		}
 	totals = recording_lock(recording);

@@ -90,37 +90,41 @@ bool thread_figures_end(const struct thread *thread, struct thread_end *out)
 		return true;
 	out->ns = now_ns;
 	ending = process_ending(thread->process);
-	return (thread->tid_known &&
-		(!ending || ending->why != PROCESS_EXECED) &&
-		task_times_read(thread->setup->pid, thread->entry.tid,
-				&out->times) == 0) &&
+	return thread->tid_known &&
+	       (!ending || ending->why != PROCESS_EXECED) &&
+	       !task_times_read(thread->setup->pid, thread->entry.tid,
+				&out->times) &&
 	       thread_figures_possible(out, now_ns - start_ns);
+}
+
+/* Adds the sums of the whole thread if the kernel reported no switches. The
+ * rest of its time counts as blocked. */
+static void add_thread_sums(struct thread *thread, const struct thread_end *end)
+{
+	struct thread_entry *entry = &thread->entry;
+	bool was_there = end->base.on_cpu_ns;
+	uint64_t start_ns =
+		was_there ? thread->setup->entry->start_ns : thread->start_ns;
+	uint64_t wall_ns = end->ns - MIN(end->ns, start_ns);
+
+	if (entry->sched || !end->times.has_delay)
+		return;
+	entry->sums = true;
+	entry->on_cpu_ns = end->times.on_cpu_ns - end->base.on_cpu_ns;
+	entry->runnable_ns = end->times.delay_ns - end->base.delay_ns;
+	/* The thread may have begun before its first record. */
+	wall_ns = MAX(wall_ns, entry->on_cpu_ns + entry->runnable_ns);
+	entry->blocked_ns = wall_ns - entry->on_cpu_ns - entry->runnable_ns;
+	entry->sched_wall_ns = wall_ns;
 }
 
 void thread_figures_finish(struct thread *thread, const struct thread_end *end)
 {
 	struct thread_entry *entry = &thread->entry;
-	bool was_there;
-	uint64_t start_ns, wall_ns;
 
 	if (!end || !end->has_base)
 		return;
-	/* Adds the sums of the whole thread if the kernel reported no switches.
-	 * The rest of its time counts as blocked. */
-	was_there = end->base.on_cpu_ns;
-	start_ns =
-		was_there ? thread->setup->entry->start_ns : thread->start_ns;
-	wall_ns = end->ns - MIN(end->ns, start_ns);
-	if (!entry->sched && end->times.has_delay) {
-		entry->sums = true;
-		entry->on_cpu_ns = end->times.on_cpu_ns - end->base.on_cpu_ns;
-		entry->runnable_ns = end->times.delay_ns - end->base.delay_ns;
-		/* The thread may have begun before its first record. */
-		wall_ns = MAX(wall_ns, entry->on_cpu_ns + entry->runnable_ns);
-		entry->blocked_ns =
-			wall_ns - entry->on_cpu_ns - entry->runnable_ns;
-		entry->sched_wall_ns = wall_ns;
-	}
+	add_thread_sums(thread, end);
 	entry->figures = true;
 	entry->user_ns = end->times.user_ns - end->base.user_ns;
 	entry->system_ns = end->times.system_ns - end->base.system_ns;

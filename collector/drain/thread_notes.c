@@ -239,6 +239,25 @@ static struct trigger_place place_of_event(const struct event *event,
 				       .tid = thread->entry.tid };
 }
 
+/* An instant may fire triggers. */
+static void fire_instant(const struct event *event, uint64_t ns)
+{
+	struct triggers *triggers = triggers_of(event->notes);
+	const struct note *note = &event->notes->note;
+	const struct trigger_place place = place_of_event(event, ns);
+	char name[INSTANT_NAME_BYTES];
+
+	if (!triggers)
+		return;
+	if (note->has_name)
+		snprintf(name, sizeof(name), "%.*s", (int)note->name.count,
+			 (const char *)note->name.at);
+	else
+		snprintf(name, sizeof(name), "%s", event->site->name);
+	triggers_annotation(triggers, &place, name,
+			    event->site->flags & SITE_TRIGGER);
+}
+
 static void write_note_event(const struct event *event,
 			     enum trace_event_type type, bool nameless)
 {
@@ -247,24 +266,8 @@ static void write_note_event(const struct event *event,
 	uint64_t ns;
 
 	out.absolute = event_time(event, &ns);
-	if (type == TYPE_INSTANT) {
-		struct triggers *triggers = triggers_of(event->notes);
-		const struct note *note = &event->notes->note;
-		const struct trigger_place place = place_of_event(event, ns);
-		char name[INSTANT_NAME_BYTES];
-
-		if (triggers) {
-			if (note->has_name)
-				snprintf(name, sizeof(name), "%.*s",
-					 (int)note->name.count,
-					 (const char *)note->name.at);
-			else
-				snprintf(name, sizeof(name), "%s",
-					 event->site->name);
-			triggers_annotation(triggers, &place, name,
-					    event->site->flags & SITE_TRIGGER);
-		}
-	}
+	if (type == TYPE_INSTANT)
+		fire_instant(event, ns);
 	if (nameless) {
 		notes->note.has_name = false;
 		out.name_iid = 0;
@@ -325,29 +328,34 @@ static struct async_cpu cpu_at(struct thread *thread, uint64_t ns)
 	return cpu;
 }
 
+/* Returns the slices of the process, and makes them if necessary; NULL: no
+ * memory. */
+static struct async_slices *slices_of(struct thread *thread)
+{
+	struct process_parts *parts = process_parts(thread->process);
+	struct arena *arena = thread->setup->arena;
+	struct async_slices *slices;
+
+	arena_lock(arena);
+	if (!parts->slices &&
+	    async_slices_new(thread->setup->arena_setup->recording,
+			     thread->setup->tracks, thread->setup->pid,
+			     &parts->slices) == 0)
+		/* Without memory for it, the end releases all events. */
+		(void)orders_add(thread->setup->arena_setup->orders,
+				 async_slices_order(parts->slices));
+	slices = parts->slices;
+	arena_unlock(arena);
+	return slices;
+}
+
 static void feed_async(const struct event *event, struct async_event *async)
 {
 	struct thread_notes *notes = event->notes;
 
 	if (!notes->async) {
-		struct process_parts *parts =
-			process_parts(notes->thread->process);
-		struct arena *arena = notes->thread->setup->arena;
-		struct async_slices *slices;
+		struct async_slices *slices = slices_of(notes->thread);
 
-		arena_lock(arena);
-		if (!parts->slices &&
-		    async_slices_new(
-			    notes->thread->setup->arena_setup->recording,
-			    notes->thread->setup->tracks,
-			    notes->thread->setup->pid, &parts->slices) == 0)
-			/* Without memory for it, the end releases all
-			 * events. */
-			(void)orders_add(
-				notes->thread->setup->arena_setup->orders,
-				async_slices_order(parts->slices));
-		slices = parts->slices;
-		arena_unlock(arena);
 		if (slices)
 			notes->async = async_slices_open(slices);
 	}
@@ -613,6 +621,48 @@ static void write_trace_ids(struct thread_notes *notes, struct replay *replay,
 		notes->withheld++;
 }
 
+static void take_prefix(struct thread_notes *notes, struct replay *replay,
+			const struct record *cells, size_t count)
+{
+	if (!replay_note(replay) || notes->pending != replay)
+		settle_note(notes);
+	/* The program's own word has precedence. */
+	if (record_ext(cells[0].word) == EXT_REQUEST &&
+	    trace_ids_are_set(&notes->thread->request))
+		return;
+	note_take(&notes->note, cells, count, &notes->counts);
+	notes->pending = replay;
+	replay_set_note(replay, &notes->hook);
+}
+
+/* EXT_TRACE_ID, EXT_TRACEPARENT. */
+static void take_note_request(struct thread_notes *notes, struct replay *replay,
+			      const struct record *cells, size_t count)
+{
+	const char *data = (const char *)(cells + 1);
+	size_t bytes = record_ext_value(cells[0].word),
+	       room = (count - 1) * sizeof(*cells);
+	struct trace_ids ids = { 0 };
+
+	if (record_ext(cells[0].word) == EXT_TRACE_ID) {
+		if (room < sizeof(ids))
+			notes->odd_events++;
+		else
+			memcpy(&ids, data, sizeof(ids));
+	} else if (!traceparent_parse(data, MIN(bytes, room), &ids)) {
+		notes->counts.odd_traceparents++;
+	}
+	if (!trace_ids_are_set(&ids))
+		ids = (struct trace_ids){ 0 };
+	if (!memcmp(&ids, &notes->thread->request, sizeof(ids)))
+		return;
+	notes->thread->request = ids;
+	/* Also in a pause: the records after it belong to this request. */
+	write_trace_ids(notes, replay,
+			replay_ns(replay, cells[0].clock,
+				  notes->thread->fibers.now_ns));
+}
+
 int thread_note(struct thread *thread, struct replay *replay,
 		const struct record *cells, size_t count)
 {
@@ -622,15 +672,7 @@ int thread_note(struct thread *thread, struct replay *replay,
 	if (!notes)
 		return 0;
 	if (ext >= EXT_ARGS && ext <= EXT_WORDS) {
-		if (!replay_note(replay) || notes->pending != replay)
-			settle_note(notes);
-		/* The program's own word has precedence. */
-		if (record_ext(cells[0].word) != EXT_REQUEST ||
-		    !trace_ids_are_set(&notes->thread->request)) {
-			note_take(&notes->note, cells, count, &notes->counts);
-			notes->pending = replay;
-			replay_set_note(replay, &notes->hook);
-		}
+		take_prefix(notes, replay, cells, count);
 		return 0;
 	}
 	if (ext < EXT_INSTANT || ext > EXT_TRACEPARENT) {
@@ -643,32 +685,9 @@ int thread_note(struct thread *thread, struct replay *replay,
 		settle_note(notes);
 	replay_set_note(replay, NULL);
 	notes->pending = NULL;
-	if (ext >= EXT_TRACE_ID) {
-		const char *data = (const char *)(cells + 1);
-		size_t bytes = record_ext_value(cells[0].word),
-		       room = (count - 1) * sizeof(*cells);
-		struct trace_ids ids = { 0 };
-
-		if (record_ext(cells[0].word) == EXT_TRACE_ID) {
-			if (room < sizeof(ids))
-				notes->odd_events++;
-			else
-				memcpy(&ids, data, sizeof(ids));
-		} else if (!traceparent_parse(data, MIN(bytes, room), &ids)) {
-			notes->counts.odd_traceparents++;
-		}
-		if (!trace_ids_are_set(&ids))
-			ids = (struct trace_ids){ 0 };
-		if (memcmp(&ids, &notes->thread->request, sizeof(ids))) {
-			notes->thread->request = ids;
-			/* Also in a pause: the records after it belong to this
-			 * request. */
-			write_trace_ids(
-				notes, replay,
-				replay_ns(replay, cells[0].clock,
-					  notes->thread->fibers.now_ns));
-		}
-	} else if (ext == EXT_TRACK)
+	if (ext >= EXT_TRACE_ID)
+		take_note_request(notes, replay, cells, count);
+	else if (ext == EXT_TRACK)
 		define_track(notes, cells, count);
 	else
 		take_note_event(notes, replay, cells, count);

@@ -333,51 +333,44 @@ static bool lags(struct arena *arena)
 	       filter_names_lag(arena);
 }
 
-static void drain_arena(struct worker *worker, struct arena *arena)
+/* Collects in @ending the processes of @arena that are ending and that worker
+ * @worker has not drained. Returns their number. */
+static uint32_t ending_processes(struct arena *arena, uint32_t worker,
+				 struct process *ending[ROUND_ENDING_MAX])
+{
+	uint32_t count = 0;
+
+	arena_lock(arena);
+	for (struct process *process = arena_first_process(arena);
+	     process && count < ROUND_ENDING_MAX;
+	     process = process_next(process))
+		if (process_is_ending(process) &&
+		    !process_is_drained(process, worker))
+			ending[count++] = process;
+	arena_unlock(arena);
+	return count;
+}
+
+static void begin_arena_round(struct worker *worker, struct arena *arena)
 {
 	struct arena_round *round = round_of(worker, arena);
-	uint32_t slots = arena_setup(arena)->slot_count;
-	uint32_t workers = drain_workers(worker->drain);
-	enum visit visit = VISIT_QUIET;
-	const struct arena_setup *setup;
+
+	round->under_way = true;
+	round->resume = false;
+	round->next = worker->index;
+	round->begin = worker->pass;
+	round->ending_count =
+		ending_processes(arena, worker->index, round->ending);
+}
+
+/* Releases to consumers the events that all workers have read: those from
+ * before the earliest begin of their last rounds. Does not block. */
+static void end_arena_round(struct worker *worker, struct arena *arena)
+{
+	const struct arena_setup *setup = arena_setup(arena);
+	struct arena_round *round = round_of(worker, arena);
 	struct round_begin begin;
 
-	if (lags(arena)) {
-		worker->lags = true;
-		return;
-	}
-	worker->turn_end_ns = clock_boottime_ns() + TURN_NS;
-	if (!round->under_way) {
-		uint32_t count;
-
-		round->under_way = true;
-		round->resume = false;
-		round->next = worker->index;
-		round->begin = worker->pass;
-		count = 0;
-		arena_lock(arena);
-		for (struct process *process = arena_first_process(arena);
-		     process && count < ROUND_ENDING_MAX;
-		     process = process_next(process))
-			if (process_is_ending(process) &&
-			    !process_is_drained(process, worker->index))
-				round->ending[count++] = process;
-		arena_unlock(arena);
-		round->ending_count = count;
-	}
-	if (worker->index == 0)
-		process_meet_modules(arena);
-	while (round->next < slots && visit != VISIT_LAST) {
-		visit = drain_slot(worker, arena, round->next, round->resume);
-		round->resume = visit == VISIT_LEFT;
-		if (round->resume)
-			return;
-		round->next += workers;
-		if (visit == VISIT_DONE &&
-		    (lags(arena) || clock_boottime_ns() >= worker->turn_end_ns))
-			return;
-	}
-	setup = arena_setup(arena);
 	round->under_way = false;
 	for (uint32_t i = 0; i < round->ending_count; i++)
 		process_drained(round->ending[i], worker->index,
@@ -390,6 +383,35 @@ static void drain_arena(struct worker *worker, struct arena *arena)
 	/* relaxed: a figure for display */
 	atom_store_rlx(&arena_drain(arena)->looked_ns[worker->index],
 		       round->begin.ns);
+}
+
+static void drain_arena(struct worker *worker, struct arena *arena)
+{
+	struct arena_round *round = round_of(worker, arena);
+	uint32_t slots = arena_setup(arena)->slot_count;
+	uint32_t workers = drain_workers(worker->drain);
+	enum visit visit = VISIT_QUIET;
+
+	if (lags(arena)) {
+		worker->lags = true;
+		return;
+	}
+	worker->turn_end_ns = clock_boottime_ns() + TURN_NS;
+	if (!round->under_way)
+		begin_arena_round(worker, arena);
+	if (worker->index == 0)
+		process_meet_modules(arena);
+	while (round->next < slots && visit != VISIT_LAST) {
+		visit = drain_slot(worker, arena, round->next, round->resume);
+		round->resume = visit == VISIT_LEFT;
+		if (round->resume)
+			return;
+		round->next += workers;
+		if (visit == VISIT_DONE &&
+		    (lags(arena) || clock_boottime_ns() >= worker->turn_end_ns))
+			return;
+	}
+	end_arena_round(worker, arena);
 }
 
 /* --- a pass -------------------------------------------------------------- */
@@ -489,6 +511,25 @@ static bool gather_words(struct worker *worker, uint32_t kicks)
 	return true;
 }
 
+static void wait_on_words(struct worker *worker, uint64_t timeout_ns)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now.tv_nsec += (long)timeout_ns;
+	now.tv_sec += now.tv_nsec / 1000000000;
+	now.tv_nsec %= 1000000000;
+	if (syscall(SYS_futex_waitv, worker->word, worker->words, 0,
+		    timeout_ns ? &now : NULL, CLOCK_MONOTONIC) == 0 ||
+	    errno != ENOSYS)
+		return;
+	now = (struct timespec){ 0, BUSY_POLL_NS };
+	syscall(SYS_futex,
+		drain_kicks(worker->drain, worker->index, worker->nice),
+		FUTEX_OP_WAIT, (uint32_t)worker->word[0].expected, &now, NULL,
+		0);
+}
+
 static void drain_sleep(struct worker *worker, uint32_t kicks)
 {
 	uint64_t timeout = SLEEP_NS;
@@ -509,25 +550,8 @@ static void drain_sleep(struct worker *worker, uint32_t kicks)
 	set_asleep(worker, 1);
 	for (uint32_t i = 0; i < worker->arenas.count && !work; i++)
 		work = has_work(worker, worker->arenas.arena[i]);
-	if (!work) {
-		struct timespec now;
-
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		now.tv_nsec += (long)timeout;
-		now.tv_sec += now.tv_nsec / 1000000000;
-		now.tv_nsec %= 1000000000;
-		if (!(syscall(SYS_futex_waitv, worker->word, worker->words, 0,
-			      timeout ? &now : NULL, CLOCK_MONOTONIC) == 0) &&
-		    errno == ENOSYS) {
-			now = (struct timespec){ 0, BUSY_POLL_NS };
-			syscall(SYS_futex,
-				drain_kicks(worker->drain, worker->index,
-					    worker->nice),
-				FUTEX_OP_WAIT,
-				(uint32_t)worker->word[0].expected, &now, NULL,
-				0);
-		}
-	}
+	if (!work)
+		wait_on_words(worker, timeout);
 	set_asleep(worker, 0);
 }
 
