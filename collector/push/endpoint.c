@@ -451,6 +451,28 @@ static int take_ca_file(const struct secrets *secrets, const char *name,
 	return err;
 }
 
+static int take_secrets(const struct secrets *secrets,
+			struct endpoint *endpoint)
+{
+	const struct protocol *protocol = endpoint->protocol;
+	int err = 0;
+
+	if (protocol == &protocol_otlp) {
+		err = take_pairs(secrets, "OTEL_EXPORTER_OTLP_HEADERS",
+				 endpoint);
+		if (!err)
+			err = take_ca_file(secrets,
+					   "OTEL_EXPORTER_OTLP_CERTIFICATE",
+					   endpoint);
+	} else if (protocol == &protocol_parca) {
+		err = take_header(secrets, "PARCA_BEARER_TOKEN",
+				  "Authorization", "Bearer ", endpoint);
+	} else {
+		err = take_pyroscope(secrets, endpoint);
+	}
+	return err ? err : take_ca_file(secrets, "SSL_CERT_FILE", endpoint);
+}
+
 int endpoint_load(struct endpoint *endpoint, const char *path)
 {
 	struct endpoint new = *endpoint;
@@ -460,26 +482,8 @@ int endpoint_load(struct endpoint *endpoint, const char *path)
 	new.user = new.password = new.ca_file = NULL;
 	memset(new.headers, 0, sizeof(new.headers));
 	new.header_count = 0;
-	if (!err) {
-		const struct protocol *protocol;
-
-		protocol = new.protocol;
-		err = 0;
-		if (protocol == &protocol_otlp) {
-			err = take_pairs(&secrets, "OTEL_EXPORTER_OTLP_HEADERS",
-					 &new);
-			if (!err)
-				err = take_ca_file(
-					&secrets,
-					"OTEL_EXPORTER_OTLP_CERTIFICATE", &new);
-		} else if (protocol == &protocol_parca) {
-			err = take_header(&secrets, "PARCA_BEARER_TOKEN",
-					  "Authorization", "Bearer ", &new);
-		} else {
-			err = take_pyroscope(&secrets, &new);
-		}
-		err = err ? err : take_ca_file(&secrets, "SSL_CERT_FILE", &new);
-	}
+	if (!err)
+		err = take_secrets(&secrets, &new);
 	if (secrets.file)
 		explicit_bzero(secrets.file, secrets.count);
 	free(secrets.file);

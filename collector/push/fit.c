@@ -94,6 +94,11 @@ static bool is_same_labels(const void *a, const void *b)
 
 static const struct pool_key label_key = { hash_labels, is_same_labels };
 
+static bool is_pid(const struct pprof_label *label)
+{
+	return !strcmp(label->key, "pid") || !strcmp(label->key, "tid");
+}
+
 /* The labels of @sample that stay: copied behind those of earlier samples. */
 static struct label_set keep_labels(struct tree *tree,
 				    const struct pprof_sample *sample)
@@ -101,8 +106,7 @@ static struct label_set keep_labels(struct tree *tree,
 	struct label_set set = { tree->kept + tree->kept_count, 0 };
 
 	for (uint32_t i = 0; i < sample->label_count; i++)
-		if (tree->with_pid || !(!strcmp(sample->labels[i].key, "pid") ||
-					!strcmp(sample->labels[i].key, "tid")))
+		if (tree->with_pid || !is_pid(&sample->labels[i]))
 			tree->kept[tree->kept_count + set.count++] =
 				sample->labels[i];
 	return set;
@@ -164,6 +168,28 @@ static void add_values(struct tree *tree, uint64_t at, const int64_t *values)
 	}
 }
 
+/* Finds the node of @sample, from its outermost frame inwards. */
+static int add_stack(struct tree *tree, const struct pprof_sample *sample,
+		     uint64_t *at)
+{
+	const uint32_t cut = (uint32_t)tree->from->location_count;
+	uint32_t outer = sample->depth, inner = 0;
+	int err = 0;
+
+	if (sample->depth > FIT_DEPTH_MAX) {
+		outer = FIT_DEPTH_MAX / 2;
+		inner = FIT_DEPTH_MAX - 1 - outer;
+		tree->counts->cut++;
+	}
+	for (uint32_t i = 0; i < outer && !err; i++)
+		err = add_node(tree, sample->stack[sample->depth - 1 - i], at);
+	if (inner && !err)
+		err = add_node(tree, cut, at);
+	for (uint32_t i = inner; i && !err; i--)
+		err = add_node(tree, sample->stack[i - 1], at);
+	return err;
+}
+
 static int grow_tree(struct tree *tree)
 {
 	const struct pprof *from = tree->from;
@@ -171,30 +197,10 @@ static int grow_tree(struct tree *tree)
 	int err = ends ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < from->sample_count && !err; i++) {
-		const struct pprof_sample *sample = &from->samples[i];
-		uint32_t cut, outer, inner;
-
 		ends[i] = ROOT;
-		cut = (uint32_t)tree->from->location_count;
-		outer = sample->depth;
-		inner = 0;
-		err = 0;
-		if (sample->depth > FIT_DEPTH_MAX) {
-			outer = FIT_DEPTH_MAX / 2;
-			inner = FIT_DEPTH_MAX - 1 - outer;
-			tree->counts->cut++;
-		}
-		for (uint32_t k = 0; k < outer && !err; k++)
-			err = add_node(
-				tree,
-				from->samples[i].stack[sample->depth - 1 - k],
-				&ends[i]);
-		if (inner && !err)
-			err = add_node(tree, cut, &ends[i]);
-		for (uint32_t k = inner; k && !err; k--)
-			err = add_node(tree, sample->stack[k - 1], &ends[i]);
+		err = add_stack(tree, &from->samples[i], &ends[i]);
 		if (!err)
-			err = add_labels(tree, sample, &ends[i]);
+			err = add_labels(tree, &from->samples[i], &ends[i]);
 	}
 	tree->values = err ? NULL
 			   : calloc(((size_t)tree->nodes.count + 1) *

@@ -170,6 +170,45 @@ static void print_part(FILE *out, const char *boundary, const char *name,
 		boundary, name, file);
 }
 
+static int print_body(FILE *out, const char *boundary,
+		      const struct bytes *profile, const struct pprof *from,
+		      const char *kind)
+{
+	int err;
+
+	print_part(out, boundary, "profile", "profile.pprof");
+	fwrite(profile->at, 1, profile->count, out);
+	fputs("\r\n", out);
+	print_part(out, boundary, "sample_type_config",
+		   "sample_type_config.json");
+	err = print_config(out, from, kind);
+	fprintf(out, "\r\n--%s--\r\n", boundary);
+	return err;
+}
+
+static int put_body(struct message *message, const struct bytes *profile,
+		    const struct pprof *from, const char *kind)
+{
+	char boundary[48], *text = NULL;
+	size_t count = 0;
+	FILE *out = open_memstream(&text, &count);
+	int err = -ENOMEM;
+
+	snprintf(boundary, sizeof(boundary), "perfrec%016" PRIx64 "%016" PRIx64,
+		 random_u64(), random_u64());
+	snprintf(message->content_type, sizeof(message->content_type),
+		 "multipart/form-data; boundary=%s", boundary);
+	if (out) {
+		err = print_body(out, boundary, profile, from, kind);
+		if (fclose(out))
+			err = -ENOMEM;
+	}
+	if (!err)
+		bytes_put(&message->body, text, count);
+	free(text);
+	return message->body.failed ? -ENOMEM : err;
+}
+
 static int add_profile(struct message *message,
 		       const struct push_window *window, size_t kind)
 {
@@ -180,36 +219,9 @@ static int add_profile(struct message *message,
 	if (!err)
 		err = pprof_pack_to_fit(from, message->with_pid, &profile,
 					&message->fitted);
-	if (!err) {
-		char boundary[48], *text;
-		size_t count;
-		FILE *out;
-
-		text = NULL;
-		count = 0;
-		out = open_memstream(&text, &count);
-		err = -ENOMEM;
-		snprintf(boundary, sizeof(boundary),
-			 "perfrec%016" PRIx64 "%016" PRIx64, random_u64(),
-			 random_u64());
-		snprintf(message->content_type, sizeof(message->content_type),
-			 "multipart/form-data; boundary=%s", boundary);
-		if (out) {
-			print_part(out, boundary, "profile", "profile.pprof");
-			fwrite(profile.at, 1, profile.count, out);
-			fputs("\r\n", out);
-			print_part(out, boundary, "sample_type_config",
-				   "sample_type_config.json");
-			err = print_config(out, from, window_kinds[kind].name);
-			fprintf(out, "\r\n--%s--\r\n", boundary);
-			if (fclose(out))
-				err = -ENOMEM;
-		}
-		if (!err)
-			bytes_put(&message->body, text, count);
-		free(text);
-		err = message->body.failed ? -ENOMEM : err;
-	}
+	if (!err)
+		err = put_body(message, &profile, from,
+			       window_kinds[kind].name);
 	bytes_release(&profile);
 	return err;
 }

@@ -69,6 +69,29 @@ struct shared {
 	Otlp__Sample *samples, **sample_list;
 };
 
+/* Puts the numbers of the attributes of @from to @to, and sets *@link. Returns
+ * how many attributes there are. */
+static uint32_t add_sample_labels(struct otlp *otlp,
+				  const struct pprof_sample *from, int32_t *to,
+				  uint32_t *link)
+{
+	static const struct otlp_link none;
+	struct otlp_link one = none;
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < from->label_count; i++) {
+		const struct pprof_label *label = &from->labels[i];
+
+		if (!take_link(label, &one))
+			to[count++] = (int32_t)otlp_add_attribute(
+				otlp, attribute_key(label->key), label->text,
+				label->number);
+	}
+	*link = memcmp(&one, &none, sizeof(one)) ? otlp_add_link(otlp, &one)
+						 : 0;
+	return count;
+}
+
 static int make_shared(struct otlp *otlp, const struct pprof *from,
 		       struct shared *out)
 {
@@ -87,9 +110,6 @@ static int make_shared(struct otlp *otlp, const struct pprof *from,
 		return -ENOMEM;
 	for (size_t i = 0; i < from->sample_count; i++) {
 		const struct pprof_sample *sample = &from->samples[i];
-		static const struct otlp_link none;
-		struct otlp_link one;
-		uint32_t count;
 
 		for (uint32_t j = 0; j < sample->depth; j++) {
 			uint32_t *location = &out->locations[sample->stack[j]];
@@ -99,21 +119,8 @@ static int make_shared(struct otlp *otlp, const struct pprof *from,
 							      sample->stack[j]);
 		}
 		out->stacks[i] = otlp_add_stack(otlp, sample, out->locations);
-		one = none;
-		count = 0;
-		for (uint32_t k = 0; k < sample->label_count; k++) {
-			const struct pprof_label *label = &sample->labels[k];
-
-			if (!take_link(label, &one))
-				(out->attributes + at)[count++] =
-					(int32_t)otlp_add_attribute(
-						otlp, attribute_key(label->key),
-						label->text, label->number);
-		}
-		out->links[i] = memcmp(&one, &none, sizeof(one))
-					? otlp_add_link(otlp, &one)
-					: 0;
-		out->attribute_counts[i] = count;
+		out->attribute_counts[i] = add_sample_labels(
+			otlp, sample, out->attributes + at, &out->links[i]);
 		at += out->attribute_counts[i];
 	}
 	return otlp_error(otlp);
@@ -280,6 +287,17 @@ static int put_type(struct message *message, struct resource *resource,
 	return err;
 }
 
+static void free_shared(struct shared *shared)
+{
+	free(shared->locations);
+	free(shared->stacks);
+	free(shared->links);
+	free(shared->attributes);
+	free(shared->attribute_counts);
+	free(shared->samples);
+	free(shared->sample_list);
+}
+
 static int put_types(struct message *message, struct resource *resource,
 		     const struct push_window *window, size_t kind)
 {
@@ -295,18 +313,22 @@ static int put_types(struct message *message, struct resource *resource,
 	err = make_shared(message->otlp, &fitted.view, &shared);
 	for (size_t i = 0; i < fitted.view.type_count && !err; i++)
 		err = put_type(message, resource, &shared, window, kind, i);
-	free(shared.locations);
-	free(shared.stacks);
-	free(shared.links);
-	free(shared.attributes);
-	free(shared.attribute_counts);
-	free(shared.samples);
-	free(shared.sample_list);
+	free_shared(&shared);
 	fit_free(&fitted);
 	return err;
 }
 
 /* --- the message --------------------------------------------------------- */
+
+static void free_resource(struct resource *resource)
+{
+	for (size_t i = 0; resource->texts && resource->texts[i]; i++)
+		free(resource->texts[i]);
+	free(resource->texts);
+	free(resource->attributes);
+	free(resource->attribute_list);
+	free(resource->values);
+}
 
 static int add_profile(struct message *message,
 		       const struct push_window *window, size_t kind)
@@ -319,12 +341,7 @@ static int add_profile(struct message *message,
 	err = make_resource(window, &resource);
 	if (!err)
 		err = put_types(message, &resource, window, kind);
-	for (size_t i = 0; resource.texts && resource.texts[i]; i++)
-		free(resource.texts[i]);
-	free(resource.texts);
-	free(resource.attributes);
-	free(resource.attribute_list);
-	free(resource.values);
+	free_resource(&resource);
 	return err;
 }
 

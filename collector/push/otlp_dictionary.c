@@ -347,6 +347,28 @@ static void put_functions(const struct otlp *otlp, struct bytes *out)
 	}
 }
 
+/* Packs a location with @lines, which has room for its lines. */
+static void put_dictionary_location(const struct location_item *item,
+				    const uint32_t *numbers, Otlp__Line *lines,
+				    Otlp__Line **line_list, struct bytes *out)
+{
+	Otlp__Location location = OTLP__LOCATION__INIT;
+
+	SET(&location, mapping_index, (int32_t)item->mapping);
+	SET(&location, address, item->address);
+	for (uint32_t i = 0; i < item->lines.count / 2; i++) {
+		const uint32_t *pair = numbers + item->lines.first + 2 * i;
+
+		otlp__line__init(&lines[i]);
+		SET(&lines[i], function_index, (int32_t)pair[0]);
+		SET(&lines[i], line, pair[1]);
+		line_list[i] = &lines[i];
+	}
+	location.lines = line_list;
+	location.n_lines = item->lines.count / 2;
+	put_element(out, TAG_LOCATION, &location.base);
+}
+
 static int put_locations(const struct otlp *otlp, struct bytes *out)
 {
 	const struct location_item *items = otlp->locations.items;
@@ -361,28 +383,9 @@ static int put_locations(const struct otlp *otlp, struct bytes *out)
 	NEW(line_list, most);
 	if (lines && line_list) {
 		put_element(out, TAG_LOCATION, &none.base);
-		for (uint32_t i = 1; i < otlp->locations.count; i++) {
-			Otlp__Location location = OTLP__LOCATION__INIT;
-
-			SET(&location, mapping_index,
-			    (int32_t)items[i].mapping);
-			SET(&location, address, items[i].address);
-			for (uint32_t k = 0; k < items[i].lines.count / 2;
-			     k++) {
-				const uint32_t *pair = otlp->numbers +
-						       items[i].lines.first +
-						       2 * k;
-
-				otlp__line__init(&lines[k]);
-				SET(&lines[k], function_index,
-				    (int32_t)pair[0]);
-				SET(&lines[k], line, pair[1]);
-				line_list[k] = &lines[k];
-			}
-			location.lines = line_list;
-			location.n_lines = items[i].lines.count / 2;
-			put_element(out, TAG_LOCATION, &location.base);
-		}
+		for (uint32_t i = 1; i < otlp->locations.count; i++)
+			put_dictionary_location(&items[i], otlp->numbers, lines,
+						line_list, out);
 		err = 0;
 	}
 	free(lines);

@@ -232,6 +232,43 @@ static void pack_sample(struct pack *pack, const struct pprof_sample *one)
 	}
 }
 
+static void pack_head(struct pack *pack)
+{
+	const struct pprof *from = pack->from;
+	pb_profile *out = &pack->out;
+
+	for (size_t i = 0; i < from->type_count; i++) {
+		pack_type(pack, &from->type[i], &pack->types[i]);
+		pack->type_pointers[i] = &pack->types[i];
+	}
+	out->sample_type = pack->type_pointers;
+	out->n_sample_type = from->type_count;
+	if (*from->period_type.type) {
+		out->period_type = &pack->types[PPROF_VALUES_MAX];
+		pack_type(pack, &from->period_type, out->period_type);
+	}
+	SET(out, period, (int64_t)MIN(from->period, (uint64_t)INT64_MAX));
+	SET(out, time_nanos, (int64_t)from->time_ns);
+	SET(out, duration_nanos, (int64_t)from->duration_ns);
+	for (size_t i = 0; i < from->comment_count; i++)
+		out->comment[out->n_comment++] =
+			pack_text(pack, from->comments[i]);
+}
+
+/* The arrays of parts are walked along, and freed from where they began. */
+static void pack_samples(struct pack *pack)
+{
+	const struct pack begin = *pack;
+
+	for (size_t i = 0; i < pack->from->sample_count; i++)
+		pack_sample(pack, &pack->from->samples[i]);
+	pack->labels = begin.labels;
+	pack->label_pointers = begin.label_pointers;
+	pack->lines = begin.lines;
+	pack->line_pointers = begin.line_pointers;
+	pack->ids = begin.ids;
+}
+
 int pprof_pack(const struct pprof *view, struct bytes *out)
 {
 	struct pack pack = { .from = view };
@@ -242,35 +279,8 @@ int pprof_pack(const struct pprof *view, struct bytes *out)
 	texts_init(&pack.texts);
 	perftools__profiles__profile__init(&pack.out);
 	if (make_room(&pack)) {
-		struct pack begin;
-		const struct pprof *from = pack.from;
-		pb_profile *head = &pack.out;
-
-		for (size_t i = 0; i < from->type_count; i++) {
-			pack_type(&pack, &from->type[i], &pack.types[i]);
-			pack.type_pointers[i] = &pack.types[i];
-		}
-		head->sample_type = pack.type_pointers;
-		head->n_sample_type = from->type_count;
-		if (*from->period_type.type) {
-			head->period_type = &pack.types[PPROF_VALUES_MAX];
-			pack_type(&pack, &from->period_type, head->period_type);
-		}
-		SET(head, period,
-		    (int64_t)MIN(from->period, (uint64_t)INT64_MAX));
-		SET(head, time_nanos, (int64_t)from->time_ns);
-		SET(head, duration_nanos, (int64_t)from->duration_ns);
-		for (size_t i = 0; i < from->comment_count; i++)
-			head->comment[head->n_comment++] =
-				pack_text(&pack, from->comments[i]);
-		begin = pack;
-		for (size_t i = 0; i < pack.from->sample_count; i++)
-			pack_sample(&pack, &pack.from->samples[i]);
-		pack.labels = begin.labels;
-		pack.label_pointers = begin.label_pointers;
-		pack.lines = begin.lines;
-		pack.line_pointers = begin.line_pointers;
-		pack.ids = begin.ids;
+		pack_head(&pack);
+		pack_samples(&pack);
 		pack.out.string_table = pack.texts.list;
 		pack.out.n_string_table = pack.texts.count;
 		err = pack.texts.err;

@@ -590,6 +590,14 @@ static void read_input(struct run *run)
 	}
 }
 
+/* The next wait ends by the input, or, after the end of the input, by a signal. */
+static int wait_fd(const struct run *run)
+{
+	if (run->end_ns)
+		return run->options->stop_fd;
+	return run->has_windows ? -1 : INPUT;
+}
+
 static bool is_over(const struct run *run)
 {
 	return run->end_ns && !run->has_windows &&
@@ -626,11 +634,7 @@ static void send_windows(struct run *run)
 			break;
 		if (run->end_ns)
 			say_rest(run);
-		if (sender_wait(run->sender,
-				run->end_ns	   ? run->options->stop_fd
-				: run->has_windows ? -1
-						   : INPUT,
-				wait_ns(run))) {
+		if (sender_wait(run->sender, wait_fd(run), wait_ns(run))) {
 			read_time(run);
 			if (run->end_ns)
 				run->end_ns = run->now.mono_ns;

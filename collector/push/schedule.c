@@ -159,6 +159,13 @@ static void lose_window(struct schedule *schedule, size_t at,
 	remove_window(schedule, at);
 }
 
+static bool is_too_old(const struct schedule_window *window,
+		       const struct schedule_lane *lane, uint64_t now_ns)
+{
+	return lane->age_max_ns && now_ns > window->start_ns &&
+	       now_ns - window->start_ns > lane->age_max_ns;
+}
+
 /* Takes the window at @at from lanes that accept no window of its age. Returns
  * whether the window is gone. */
 static bool expire_lanes(struct schedule *schedule, size_t at, uint64_t now_ns)
@@ -167,10 +174,7 @@ static bool expire_lanes(struct schedule *schedule, size_t at, uint64_t now_ns)
 		const struct schedule_window *window = &schedule->windows[at];
 
 		if ((window->done | window->busy) & 1u << lane ||
-		    !(schedule->lanes[lane].age_max_ns &&
-		      now_ns > window->start_ns &&
-		      now_ns - window->start_ns >
-			      schedule->lanes[lane].age_max_ns))
+		    !is_too_old(window, &schedule->lanes[lane], now_ns))
 			continue;
 		schedule->ops->lost(schedule->context, window, lane,
 				    SCHEDULE_TOO_OLD);

@@ -153,6 +153,27 @@ static int set_options(struct sender *sender, struct lane *lane,
 	return result == CURLE_OUT_OF_MEMORY ? -ENOMEM : -EIO;
 }
 
+static int set_headers(struct lane *lane, const struct endpoint *endpoint,
+		       const struct message *message,
+		       const char *const *headers)
+{
+	char type[MESSAGE_TYPE_BYTES + 16];
+	int err;
+
+	snprintf(type, sizeof(type), "Content-Type: %s", message->content_type);
+	err = add_header(lane, type);
+	/* No round trip before the body. */
+	if (!err)
+		err = add_header(lane, "Expect:");
+	if (!err && endpoint->protocol->gzip)
+		err = add_header(lane, "Content-Encoding: gzip");
+	for (; !err && headers && *headers; headers++)
+		err = add_header(lane, *headers);
+	for (size_t i = 0; i < endpoint->header_count && !err; i++)
+		err = add_header(lane, endpoint->headers[i]);
+	return err;
+}
+
 int sender_start(struct sender *sender, uint32_t lane,
 		 const struct endpoint *endpoint, struct message *message,
 		 const char *const *headers)
@@ -166,23 +187,9 @@ int sender_start(struct sender *sender, uint32_t lane,
 	one->start_ns = clock_monotonic_ns();
 	bytes_clear(&one->answer);
 	if (asprintf(&one->url, "%s%s", endpoint->url,
-		     message->query ? message->query : "") >= 0) {
-		const char *const *all = headers;
-		char type[MESSAGE_TYPE_BYTES + 16];
-
-		snprintf(type, sizeof(type), "Content-Type: %s",
-			 message->content_type);
-		err = add_header(one, type);
-		/* No round trip before the body. */
-		if (!err)
-			err = add_header(one, "Expect:");
-		if (!err && endpoint->protocol->gzip)
-			err = add_header(one, "Content-Encoding: gzip");
-		for (; !err && all && *all; all++)
-			err = add_header(one, *all);
-		for (size_t i = 0; i < endpoint->header_count && !err; i++)
-			err = add_header(one, endpoint->headers[i]);
-	} else
+		     message->query ? message->query : "") >= 0)
+		err = set_headers(one, endpoint, message, headers);
+	else
 		one->url = NULL;
 	if (!err)
 		err = set_options(sender, one, endpoint, message);

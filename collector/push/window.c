@@ -173,6 +173,22 @@ static bool fits(const struct push_file *file, size_t kind)
 	return fits;
 }
 
+static int decode_file(struct push_window *window, const struct push_file *file,
+		       size_t kind)
+{
+	struct pprof **profile = &window->profiles[kind];
+	int err = pprof_read_bytes(file->at, file->count, profile);
+
+	if (err)
+		return err;
+	(*profile)->period_type = window_kinds[kind].period;
+	if (!(*profile)->time_ns)
+		(*profile)->time_ns = window->start_ns;
+	if (!(*profile)->duration_ns)
+		(*profile)->duration_ns = window->duration_ns;
+	return 0;
+}
+
 static int take_profile(struct push_window *window, const char *kind,
 			const struct push_file *file, bool keeps_files)
 {
@@ -181,20 +197,8 @@ static int take_profile(struct push_window *window, const char *kind,
 			continue;
 		if (window_has(window, i))
 			return -EBADMSG;
-		if (!keeps_files || !fits(file, i)) {
-			struct pprof **profile = &window->profiles[i];
-			int err = pprof_read_bytes(file->at, file->count,
-						   profile);
-
-			if (err)
-				return err;
-			(*profile)->period_type = window_kinds[i].period;
-			if (!(*profile)->time_ns)
-				(*profile)->time_ns = window->start_ns;
-			if (!(*profile)->duration_ns)
-				(*profile)->duration_ns = window->duration_ns;
-			return 0;
-		}
+		if (!keeps_files || !fits(file, i))
+			return decode_file(window, file, i);
 		window->files[i] = *file;
 		return 0;
 	}
