@@ -216,15 +216,13 @@ static int cut_at_limit(struct jit_map *map, int err)
 	return 0;
 }
 
-int jit_map_read_text(struct jit_map *map, int fd)
+static int read_text_map(struct jit_map *map, int fd, char *text)
 {
-	char *text = malloc(TEXT_BYTES);
 	uint64_t offset = 0, next, bytes = 0;
 	size_t left = 0;
 	bool is_rest = false;
-	int err = text ? 0 : -ENOMEM;
+	int err = 0;
 
-	/* An incomplete last line is still being written. */
 	while (!err && (next = next_dump_data(fd, offset)) != UINT64_MAX) {
 		ssize_t got;
 
@@ -235,16 +233,24 @@ int jit_map_read_text(struct jit_map *map, int fd)
 		}
 		got = read_dump_at(map, fd, text + left, TEXT_BYTES - left,
 				   offset);
-		err = bytes >= TEXT_BYTES_MAX ? -EFBIG : 0;
 		if (got <= 0)
-			err = (int)got;
-		if (got <= 0 || err)
-			break;
+			return (int)got;
+		if (bytes >= TEXT_BYTES_MAX)
+			return -EFBIG;
 		bytes += (uint64_t)got;
 		offset += (uint64_t)got;
 		left += (size_t)got;
 		err = add_text_lines(map, text, &left, &is_rest);
 	}
+	/* An incomplete last line is still being written. */
+	return err;
+}
+
+int jit_map_read_text(struct jit_map *map, int fd)
+{
+	char *text = malloc(TEXT_BYTES);
+	int err = text ? read_text_map(map, fd, text) : -ENOMEM;
+
 	free(text);
 	return cut_at_limit(map, err);
 }

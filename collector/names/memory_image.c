@@ -312,10 +312,21 @@ struct names_head {
 	uint8_t build_id[MAP_BUILD_ID_MAX];
 };
 
+static uint32_t parse_build_id(const char *hex, uint8_t *out, size_t max)
+{
+	uint32_t count = 0;
+	unsigned int byte;
+
+	while (count < max && sscanf(hex, "%2x", &byte) == 1) {
+		out[count++] = (uint8_t)byte;
+		hex += 2;
+	}
+	return count;
+}
+
 static void make_names_head(const char *build_id, uint64_t bytes,
 			    struct names_head *out)
 {
-	const size_t most = sizeof(out->build_id);
 	const Elf64_Ehdr elf = {
 		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64,
 			     __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -342,11 +353,8 @@ static void make_names_head(const char *build_id, uint64_t bytes,
 		.note_head = { .n_namesz = 4, .n_type = NT_GNU_BUILD_ID },
 		.note_name = ELF_NOTE_GNU,
 	};
-	for (unsigned int byte;
-	     out->note_head.n_descsz < most &&
-	     sscanf(build_id + 2 * (size_t)out->note_head.n_descsz, "%2x",
-		    &byte) == 1;)
-		out->build_id[out->note_head.n_descsz++] = (uint8_t)byte;
+	out->note_head.n_descsz =
+		parse_build_id(build_id, out->build_id, sizeof(out->build_id));
 	out->note.p_filesz = sizeof(out->note_head) + sizeof(out->note_name) +
 			     out->note_head.n_descsz;
 }

@@ -212,6 +212,20 @@ static struct openers *openers_of(const struct modules *modules)
 	return readers_openers(symbol_cache_readers(modules->cache));
 }
 
+static int open_module_mapping(struct modules *modules, int root_fd,
+			       struct maps_line *line,
+			       const struct reading *reading)
+{
+	if (!line->inode && !strcmp(line->path, "[vdso]"))
+		return vdso_open(line->end - line->start);
+	if (!line->inode)
+		return -1;
+	if (reading->nowait)
+		return mapped_file_open_nowait(modules->proc_fd, root_fd, line);
+	return mapped_file_open(openers_of(modules), modules->proc_fd, root_fd,
+				line);
+}
+
 /* Appends an unknown mapping, whose file may be NULL. Returns 0 or -ENOMEM. */
 static int identify_mapping(struct modules *modules, int root_fd,
 			    struct maps_line *line, struct reading *reading)
@@ -228,15 +242,7 @@ static int identify_mapping(struct modules *modules, int root_fd,
 
 	if (grow_array(reading->list, reading->room, reading->count + 1))
 		return -ENOMEM;
-	if (!line->inode)
-		fd = strcmp(line->path, "[vdso]") != 0
-			     ? -1
-			     : vdso_open(line->end - line->start);
-	else if (reading->nowait)
-		fd = mapped_file_open_nowait(modules->proc_fd, root_fd, line);
-	else
-		fd = mapped_file_open(openers_of(modules), modules->proc_fd,
-				      root_fd, line);
+	fd = open_module_mapping(modules, root_fd, line, reading);
 	if (fd < 0 && line->inode && reading->nowait) {
 		reading->is_behind = true;
 		return 0;

@@ -58,10 +58,11 @@ static bool matches_name(const char *pattern, const char *name)
 bool name_pattern_matches(const char *pattern, const char *name,
 			  const char *module)
 {
-	const char *slash = strrchr(module, '/');
+	const char *slash;
 
 	if (pattern[0] != '@')
 		return matches_name(pattern, name);
+	slash = strrchr(module, '/');
 	return matches_glob(pattern + 1, module) ||
 	       (slash && matches_glob(pattern + 1, slash + 1));
 }
