@@ -273,18 +273,26 @@ void read_tracks_describe(struct trace_reader *reader, struct wire fields)
 	describe_other(reader, track);
 }
 
+static void number_tracks_of(struct trace_reader *reader, struct wire fields)
+{
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACE_PACKET_TRACK_DESCRIPTOR)
+			read_tracks_get(reader, uuid_of(wire_of(&field)));
+}
+
 void read_tracks_number(struct trace_reader *reader,
 			const struct trace_index *index)
 {
 	for (uint32_t i = 0; i < index->packet_count; i++) {
 		const struct index_packet *item = &index->packets[i];
-		struct wire fields = { item->at, item->at + item->count };
-		struct wire_field field;
 
-		while (item->kind == INDEX_PACKET && wire_next(&fields, &field))
-			if (field.tag == TAG_TRACE_PACKET_TRACK_DESCRIPTOR)
-				read_tracks_get(reader,
-						uuid_of(wire_of(&field)));
+		if (item->kind == INDEX_PACKET)
+			number_tracks_of(
+				reader,
+				(struct wire){ item->at,
+					       item->at + item->count });
 	}
 }
 
