@@ -1069,4 +1069,5 @@ TEST(notes_keys_of_a_hostile_program_are_spread)
 	/* Of random keys 63 % of the buckets are used. */
 	for (size_t j = 0; j < ARRAY_SIZE(count); j++)
 		ck_assert_uint_gt(count[j], BUCKETS / 4);
+	rig_end(g_rig);
 }
