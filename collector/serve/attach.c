@@ -215,13 +215,36 @@ static struct modules *first_modules(struct arena *arena)
 	return process_setup(arena_first_process(arena))->modules;
 }
 
+static void set_waits(const struct collector *collector, struct arena *arena)
+{
+	struct arena_session *session = arena_session(arena);
+
+	session->waits_for_files = modules_are_behind(first_modules(arena));
+	session->waits_for_names = needs_names(collector, arena);
+	session->waits_for_text = connects_functions(collector, arena);
+}
+
+static void read_bases(struct arena *arena, const struct wire_hello *hello)
+{
+	struct process *process = arena_first_process(arena);
+	const struct task_times said = {
+		.user_ns = hello->user_ns,
+		.system_ns = hello->system_ns,
+		.minor_faults = hello->minor_faults,
+		.major_faults = hello->major_faults,
+	};
+
+	arena_change_setup(arena)->bases = task_bases_new(
+		process_setup(process)->pid,
+		process_outer_thread(process, hello->tid), &said);
+}
+
 static int begin_program(struct collector *collector, struct arena *arena,
 			 const struct wire_hello *hello, struct peer *peer)
 {
 	struct arena_setup *setup = arena_change_setup(arena);
 	int pidfd = peer->pidfd, err;
 	bool inside, has_spans;
-	struct arena_session *session;
 
 	setup->uid = peer->uid;
 	setup->pid = peer->pid;
@@ -266,19 +289,8 @@ static int begin_program(struct collector *collector, struct arena *arena,
 				 pidfd);
 	if (err)
 		return err;
-	if (collector->options->sched) {
-		struct process *first = arena_first_process(arena);
-		const struct task_times said = {
-			.user_ns = hello->user_ns,
-			.system_ns = hello->system_ns,
-			.minor_faults = hello->minor_faults,
-			.major_faults = hello->major_faults,
-		};
-
-		arena_change_setup(arena)->bases = task_bases_new(
-			process_setup(first)->pid,
-			process_outer_thread(first, hello->tid), &said);
-	}
+	if (collector->options->sched)
+		read_bases(arena, hello);
 	if (collector->cpu && !inside)
 		setup->cpu = cpu_group_new(collector->cpu,
 					   arena_first_process(arena));
@@ -291,10 +303,7 @@ static int begin_program(struct collector *collector, struct arena *arena,
 				      ~collector->counters,
 			      collector->counters_err);
 	session_begin(collector, arena);
-	session = arena_session(arena);
-	session->waits_for_files = modules_are_behind(first_modules(arena));
-	session->waits_for_names = needs_names(collector, arena);
-	session->waits_for_text = connects_functions(collector, arena);
+	set_waits(collector, arena);
 	arena_link(arena, &collector->arenas);
 	if (collector->paused)
 		session_pause(arena, true);

@@ -112,7 +112,7 @@ char *stats_text(struct collector *collector)
 		for (size_t i = 0; i < stats_daemon_row_count; i++) {
 			const struct stats_row *row = &stats_daemon_rows[i];
 
-			/* write_refusals() writes these, with a label. */
+			/* Written below, with a label. */
 			if (!strcmp(row->member, "refused") ||
 			    !strcmp(row->member, "push_refused"))
 				continue;
