@@ -71,7 +71,7 @@ struct async_slices {
 /* The events of one thread. The consumer frees it after the last event. */
 struct async_feed {
 	struct async_thread thread; /* the consumer's; first member:
-				     * end_async_thread() */
+				     * consume_event() */
 	struct async_slices *slices;
 	struct order_stream *stream;
 	struct async_event gone; /* the last event */

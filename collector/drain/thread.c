@@ -766,6 +766,22 @@ static uint64_t finish_cpu(struct thread *thread, uint64_t ns,
 	return ns;
 }
 
+/* Reports losses and pauses without a record, because the thread ended before
+ * it could write one. */
+static void tell_lost_rest(struct thread *thread)
+{
+	const struct replay_counts counts = fibers_counts(&thread->fibers);
+	struct replay *replay = fibers_current(&thread->fibers);
+	/* relaxed: the owner is gone; its counts are its word */
+	uint64_t dropped = atom_load_rlx(&thread->slot->dropped_spans);
+	uint64_t paused = atom_load_rlx(&thread->slot->paused_spans);
+
+	if (dropped > counts.lost_spans)
+		replay_loss(replay, dropped - counts.lost_spans);
+	if (paused > counts.paused_told)
+		replay_paused(replay, paused - counts.paused_told);
+}
+
 void thread_finish(struct thread **thread, uint64_t end_ns)
 {
 	struct thread *old = *thread;
@@ -773,9 +789,6 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	struct replay_counts counts;
 	struct thread_end end;
 	bool known = thread_figures_end(old, &end);
-	struct replay_counts told;
-	struct replay *replay;
-	uint64_t dropped, paused;
 
 	*thread = NULL;
 	end_ns = finish_cpu(old, find_end(old, end_ns, known ? &end : NULL),
@@ -786,15 +799,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 		tell_request(old, end_ns ? end_ns : clock_boottime_ns());
 	}
 	thread_figures_finish(old, known ? &end : NULL);
-	told = fibers_counts(&old->fibers);
-	replay = fibers_current(&old->fibers);
-	/* relaxed: the owner is gone; its counts are its word */
-	dropped = atom_load_rlx(&old->slot->dropped_spans);
-	paused = atom_load_rlx(&old->slot->paused_spans);
-	if (dropped > told.lost_spans)
-		replay_loss(replay, dropped - told.lost_spans);
-	if (paused > told.paused_told)
-		replay_paused(replay, paused - told.paused_told);
+	tell_lost_rest(old);
 	thread_notes_finish(old);
 	thread_heap_finish(old);
 	fibers_finish(&old->fibers, end_ns);
