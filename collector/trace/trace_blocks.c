@@ -76,15 +76,14 @@ static struct trace_block *take_from_pool(struct trace_file *file)
 	return block;
 }
 
-struct trace_block *trace_file_block(struct trace_file *file)
+/* Returns a new block outside of the pool. A lack of memory is temporary, so
+ * there is no better way than to try again. */
+static struct trace_block *make_extra_block(struct trace_file *file)
 {
-	struct trace_block *block = take_from_pool(file);
+	const struct timespec pause = { 0, 1000000 };
+	struct trace_block *block = NULL;
 
-	/* A lack of memory is temporary, so there is no better way than to try
-	 * again. */
 	while (!block) {
-		const struct timespec pause = { 0, 1000000 };
-
 		block = mmap(NULL, sizeof(*block), PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		if (block != MAP_FAILED) {
@@ -98,6 +97,15 @@ struct trace_block *trace_file_block(struct trace_file *file)
 		nanosleep(&pause, NULL);
 		block = take_from_pool(file);
 	}
+	return block;
+}
+
+struct trace_block *trace_file_block(struct trace_file *file)
+{
+	struct trace_block *block = take_from_pool(file);
+
+	if (!block)
+		block = make_extra_block(file);
 	block->next = NULL;
 	block->sequence = 0;
 	block->modules = NULL;
