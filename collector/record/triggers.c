@@ -154,7 +154,7 @@ static void put_held(struct triggers *triggers, struct gate *gate)
 {
 	if (gate->held)
 		put_event(triggers, &gate->rest);
-	/* relaxed: as in hold_event() */
+	/* relaxed: as in fire() */
 	atom_store_rlx(&gate->held, 0);
 }
 
