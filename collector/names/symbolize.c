@@ -503,7 +503,7 @@ static bool read_input_descriptor(struct input *input, void *context)
 {
 	int *out = context, fds[FD_MESSAGE_MAX];
 	unsigned int count;
-	char byte;
+	char byte = 0; /* for cppcheck */
 
 	if (!wait_for_input(input, input->helper->answer))
 		return false;
