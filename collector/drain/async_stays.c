@@ -139,11 +139,28 @@ static void end_stay(struct async_lanes *lanes, struct stay *stay,
 
 /* --- events -------------------------------------------------------------- */
 
+static void link_stay(struct stay *stay)
+{
+	struct stay **head = &stay->slice->stays;
+
+	stay->link_slice = head;
+	stay->next_slice = *head;
+	if (*head)
+		(*head)->link_slice = &stay->next_slice;
+	*head = stay;
+	head = &stay->thread->stays;
+	stay->link_thread = head;
+	stay->next_thread = *head;
+	if (*head)
+		(*head)->link_thread = &stay->next_thread;
+	*head = stay;
+	stay->thread->count++;
+}
+
 static bool begin_stay(struct async_lanes *lanes, struct open_slice *slice,
 		       struct async_event *event)
 {
 	struct stay *stay = NULL;
-	struct stay **head;
 
 	if (event->thread->count < STAYS_MAX)
 		stay = lanes_take_memory(lanes, sizeof(*stay));
@@ -158,19 +175,7 @@ static bool begin_stay(struct async_lanes *lanes, struct open_slice *slice,
 	stay->note = event->note;
 	event->note = NULL;
 	memcpy(stay->name, event->name, sizeof(stay->name));
-	head = &stay->slice->stays;
-	stay->link_slice = head;
-	stay->next_slice = *head;
-	if (*head)
-		(*head)->link_slice = &stay->next_slice;
-	*head = stay;
-	head = &stay->thread->stays;
-	stay->link_thread = head;
-	stay->next_thread = *head;
-	if (*head)
-		(*head)->link_thread = &stay->next_thread;
-	*head = stay;
-	stay->thread->count++;
+	link_stay(stay);
 	if (!slice->inside++)
 		slice->inside_ns = event->ns;
 	slice->sums.entered = 1;

@@ -77,6 +77,47 @@ static void process_exited(struct process *process)
 	process_crash_look(process);
 }
 
+/* Copies the command line from the page of the shim; forked children share it.
+ * Reading /proc/PID/cmdline could block on the program. */
+static void copy_arguments(struct process_entry *entry,
+			   const struct page_shm *page)
+{
+	/* relaxed: written before the hello; the program's word */
+	size_t count = MIN(atom_load_rlx(&page->argument_bytes),
+			   sizeof(page->arguments));
+
+	if (!count)
+		return;
+	entry->cmdline = malloc(count + 1);
+	if (!entry->cmdline)
+		return;
+	memcpy(entry->cmdline, page->arguments, count);
+	entry->cmdline[count] = '\0';
+	entry->cmdline_bytes = count + 1;
+}
+
+static void describe_new_process(struct process_setup *setup, pid_t pid)
+{
+	struct process_entry *entry = setup->entry;
+	char text[PROC_STATUS_BYTES];
+	pid_t inner;
+	size_t length =
+		proc_read(pid, "comm", entry->name, sizeof(entry->name));
+
+	if (length && entry->name[length - 1] == '\n')
+		entry->name[length - 1] = '\0';
+	copy_arguments(entry, setup->arena_setup->page);
+	setup->foreign = setup->inner_pid != pid;
+	if (proc_read(pid, "status", text, sizeof(text))) {
+		setup->foreign = proc_status_inner(text, &inner) > 1;
+		entry->parent = (pid_t)proc_status_number(text, "PPid:");
+	}
+	entry->pid = pid;
+	entry->rank = (int64_t)setup->arena_setup->rank - 1;
+	entry->start_ns = clock_boottime_ns();
+	entry->last_thread = &entry->threads;
+}
+
 /* Fills the setup of a process, without modules and samples. @above: the tracks
  * of its parent, or NULL. Returns 0, or -ENOMEM; then @out holds nothing. Any
  * thread. */
@@ -87,10 +128,6 @@ static int make_setup(struct collector *collector, struct arena *arena,
 	const struct arena_setup *shared = arena_setup(arena);
 	const struct recording_setup *setup =
 		recording_setup(shared->recording);
-	struct process_entry *entry;
-	char text[PROC_STATUS_BYTES];
-	pid_t inner;
-	size_t length, count;
 
 	*out = (struct process_setup){
 		.collector = collector,
@@ -107,33 +144,7 @@ static int make_setup(struct collector *collector, struct arena *arena,
 		process_setup_release(out);
 		return -ENOMEM;
 	}
-	entry = out->entry;
-	length = proc_read(pid, "comm", entry->name, sizeof(entry->name));
-	if (length && entry->name[length - 1] == '\n')
-		entry->name[length - 1] = '\0';
-	/* Forked children share the page of the shim. Reading
-	 * /proc/PID/cmdline could block on the program. */
-	/* relaxed: written before the hello; the program's word */
-	count = MIN(atom_load_rlx(&out->arena_setup->page->argument_bytes),
-		    sizeof(out->arena_setup->page->arguments));
-	if (count) {
-		entry->cmdline = malloc(count + 1);
-		if (entry->cmdline) {
-			memcpy(entry->cmdline,
-			       out->arena_setup->page->arguments, count);
-			entry->cmdline[count] = '\0';
-			entry->cmdline_bytes = count + 1;
-		}
-	}
-	out->foreign = out->inner_pid != pid;
-	if (proc_read(pid, "status", text, sizeof(text))) {
-		out->foreign = proc_status_inner(text, &inner) > 1;
-		entry->parent = (pid_t)proc_status_number(text, "PPid:");
-	}
-	entry->pid = pid;
-	entry->rank = (int64_t)out->arena_setup->rank - 1;
-	entry->start_ns = clock_boottime_ns();
-	entry->last_thread = &entry->threads;
+	describe_new_process(out, pid);
 	return 0;
 }
 
