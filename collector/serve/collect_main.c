@@ -343,17 +343,11 @@ static int add_watch(struct daemon *daemon, struct watch *watch, int fd,
 	return loop_add(daemon->collector.loop, watch);
 }
 
-static int start_event_loop(struct daemon *daemon)
+static int watch_signals(struct daemon *daemon)
 {
-	struct collector *collector = &daemon->collector;
-	int err;
-	const struct flight_options *flight;
+	const struct flight_options *flight = &daemon->options.flight;
 	sigset_t set;
 
-	collector->loop = loop_new();
-	if (collector->loop < 0)
-		return collector->loop;
-	flight = &daemon->options.flight;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
@@ -361,9 +355,20 @@ static int start_event_loop(struct daemon *daemon)
 		if (flight->triggers[i].kind == TRIGGER_SIGNAL)
 			sigaddset(&set, flight->triggers[i].signal);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	err = add_watch(daemon, &daemon->signals,
-			signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
-			signals_ready);
+	return add_watch(daemon, &daemon->signals,
+			 signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK),
+			 signals_ready);
+}
+
+static int start_event_loop(struct daemon *daemon)
+{
+	struct collector *collector = &daemon->collector;
+	int err;
+
+	collector->loop = loop_new();
+	if (collector->loop < 0)
+		return collector->loop;
+	err = watch_signals(daemon);
 	if (!err)
 		err = add_watch(daemon, &daemon->timer,
 				timerfd_create(CLOCK_MONOTONIC,

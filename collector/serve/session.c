@@ -120,29 +120,39 @@ static const char *refuse_one_more(struct collector *collector,
 	return NULL;
 }
 
+static bool is_disk_full(struct collector *collector, const struct user *user)
+{
+	uint64_t most = collector->limits->max_total, own,
+		 all = most ? bytes_on_disk(collector, user, &own) : 0;
+
+	return most && !users_may_have(own, all, most, 1, is_shared(collector));
+}
+
+static uint32_t count_of_process(struct collector *collector, pid_t pid)
+{
+	const struct open_recording *open;
+	uint32_t count = 0;
+
+	lock_acquire(&collector->lock);
+	for (open = collector->recordings; open; open = open->next)
+		count += open->pid == pid;
+	lock_release(&collector->lock);
+	return count;
+}
+
 const char *session_refuse(struct collector *collector, uid_t uid, pid_t pid,
 			   uint64_t arena_bytes)
 {
 	struct user *user = users_find(&collector->limits->users, uid);
 	const char *why = refuse_one_more(collector, user, arena_bytes);
-	uint64_t most, own, all;
-	const struct open_recording *open;
-	uint32_t count;
 
 	if (why)
 		return why;
 	if (pace_is_too_fast(&user->pace, getsid(pid), clock_boottime_ns()))
 		return "too many programs in a second";
-	count = 0;
-	lock_acquire(&collector->lock);
-	for (open = collector->recordings; open; open = open->next)
-		count += open->pid == pid;
-	lock_release(&collector->lock);
-	if (count >= OF_PROCESS_MAX)
+	if (count_of_process(collector, pid) >= OF_PROCESS_MAX)
 		return "too many recordings of this process are not finished";
-	most = collector->limits->max_total;
-	all = most ? bytes_on_disk(collector, user, &own) : 0;
-	if (most && !users_may_have(own, all, most, 1, is_shared(collector)))
+	if (is_disk_full(collector, user))
 		return "the recordings have reached --max-total (remove or "
 		       "move them, and start perfrec-collect again; see "
 		       "--keep-recordings)";
