@@ -25,6 +25,8 @@
 #define DEPTH_MAX 4096u /* deeper calls are left out */
 #define COPIES_MAX 16 /* dup() of dup() of ... */
 #define MEMORY_MAX (UINT64_C(1) << 30)
+#define PATH_BYTES_MAX 256u
+#define CUT "..." /* behind a path whose end is not recorded */
 
 /* From @ns on descriptor @fd is a file: @file, or the one of descriptor @like
  * then. Both 0 and -1: it is closed. */
@@ -214,6 +216,9 @@ static void begin_io_call(struct io_view *view, struct call_event *event)
 	const struct trace_reader *trace = call_reader_trace(view->reader);
 	struct io_frame *frame = io_frame_at(view, event);
 	struct trace_argument argument;
+	char path[PATH_BYTES_MAX + sizeof(CUT)];
+	size_t bytes = 0;
+	bool cut = false;
 
 	if (!frame)
 		return;
@@ -229,10 +234,18 @@ static void begin_io_call(struct io_view *view, struct call_event *event)
 		if (trace_argument_is(&argument, "args.fd"))
 			frame->fd = (int64_t)argument.number;
 		else if (trace_argument_is(&argument, "args.path") &&
-			 argument.kind == TRACE_ARGUMENT_TEXT)
-			frame->path = trace_texts_number(
-				&view->texts, (const uint8_t *)argument.text,
-				argument.text_bytes);
+			 argument.kind == TRACE_ARGUMENT_TEXT) {
+			bytes = MIN(argument.text_bytes, PATH_BYTES_MAX);
+			memcpy(path, argument.text, bytes);
+		} else if (trace_argument_is(&argument, "args.path cut")) {
+			cut = true;
+		}
+	if (cut)
+		memcpy(path + bytes, CUT, strlen(CUT));
+	if (bytes)
+		frame->path =
+			trace_texts_number(&view->texts, (const uint8_t *)path,
+					   bytes + (cut ? strlen(CUT) : 0));
 }
 
 /* Ignores calls without a result: they were cut off, or have no types. */

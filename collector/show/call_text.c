@@ -36,9 +36,17 @@ static void line_clean(struct call_text *line, const char *text, size_t count)
 static void line_argument(struct call_text *line,
 			  const struct trace_argument *argument)
 {
+	/* Of a parameter (--args), as Perfetto's tools group it. */
+	static const char group[] = "args.";
+	const size_t skipped = argument->name_bytes >= sizeof(group) &&
+					       !memcmp(argument->name, group,
+						       sizeof(group) - 1)
+				       ? sizeof(group) - 1
+				       : 0;
 	char text[40];
 
-	line_clean(line, argument->name, argument->name_bytes);
+	line_clean(line, argument->name + skipped,
+		   argument->name_bytes - skipped);
 	call_text_add(line, "=");
 	switch (argument->kind) {
 	case TRACE_ARGUMENT_BOOL:

@@ -103,7 +103,7 @@ expect_eq 'a text as a pointer' "$(head -1 pointed)" \
 run "$PERFREC" record --patch --args 'texts' --args-strings --alloc=off --cpu=off \
 	-o data -- ./kinds
 "$PERFREC" replay data >replayed
-expect_match replayed 'texts\(args.name="plain", args.n=1\); /\* ret="plain" \*/'
+expect_match replayed 'texts\(name="plain", n=1\); /\* ret="plain" \*/'
 "$PERFREC" find texts data >found
 for file in replayed found; do
 	LC_ALL=C grep -q "$(printf '\033')" $file && fail "an escape sequence in $file"

@@ -46,6 +46,9 @@ int main(void)
 		read(fd, text, 4);
 	close(fd);
 	open("missing", O_RDONLY);
+	/* Longer than the 64 bytes of a recorded text. */
+	open("a12345678901234567890123456789012345678901234567890123456789/bcdef",
+	     O_RDONLY);
 	open(0, O_RDONLY);
 	read(0, text, 0);
 	return 0;
@@ -61,6 +64,7 @@ expect_eq 'rows' "$(jq -r '.files[] | "\(.file) \(.function): \(.calls) calls, \
 	) errors, \(.read_bytes) read, \(.written_bytes) written"' out | sort)" \
 '/dev/zero main: 102 calls, 0 errors, 400 read, 0 written
 [no path] main: 1 calls, 1 errors, 0 read, 0 written
+a12345678901234567890123456789012345678901234567890123456789/bcd... main: 1 calls, 1 errors, 0 read, 0 written
 fd 0 main: 1 calls, 0 errors, 0 read, 0 written
 made main: 4 calls, 0 errors, 0 read, 0 written
 made read_all: 5 calls, 0 errors, 30 read, 0 written
@@ -74,7 +78,7 @@ expect_eq 'time' "$total" "$(jq -s '[.[] | select(.kind == "end" and
 run "$PERFREC" report --view io --sort calls --limit 1 data
 expect_status 0
 expect_match out ' +time +calls +read +written +errors +function +file$' \
-	' 102 +400 B +0 B +0 +main +/dev/zero$' 'and 6 rows more'
+	' 102 +400 B +0 B +0 +main +/dev/zero$' 'and 7 rows more'
 run "$PERFREC" report --view io --sort self data
 expect_error 2 "--sort 'self': choose total, calls or name"
 run "$PERFREC" record -q --alloc=off --cpu=off -o none -- ./files

@@ -119,7 +119,12 @@ TEST(opts_sort_has_the_keys_of_all_views)
 {
 	const char *const *views = opts_rows[OPT_VIEW].choices;
 	const char *const *words = opts_rows[OPT_SORT].choices;
+	/* The last one has no profile, and keys of the first view. */
+	size_t profiles = 1;
 
+	while (views[profiles] && strcmp(views[profiles], "io") != 0)
+		profiles++;
+	ck_assert_ptr_nonnull(views[profiles]);
 	ck_assert_str_eq(views[0], "functions");
 	for (size_t i = 0; words[i]; i++) {
 		bool known = strstr("self total calls name median p99 max",
@@ -128,7 +133,7 @@ TEST(opts_sort_has_the_keys_of_all_views)
 		const char *keys;
 
 		known |= range_report_find_order(words[i], &order, &keys);
-		for (size_t j = 1; views[j]; j++) {
+		for (size_t j = 1; j < profiles; j++) {
 			const struct report_view *view =
 				report_view_find(views[j]);
 
@@ -137,7 +142,7 @@ TEST(opts_sort_has_the_keys_of_all_views)
 		}
 		ck_assert_msg(known, "no view has the key '%s'", words[i]);
 	}
-	for (size_t j = 1; views[j]; j++) {
+	for (size_t j = 1; j < profiles; j++) {
 		char list[256], *key;
 		const char *keys;
 
@@ -293,7 +298,7 @@ static const struct {
 	{ OPT_ON_FULL, "", "choose block or drop" },
 	{ OPT_ON_FULL, "dro", "choose block or drop" },
 	{ OPT_ON_FULL, "drops", "choose block or drop" },
-	{ OPT_VIEW, "all", "choose functions, cpu, heap, span or wait" },
+	{ OPT_VIEW, "all", "choose functions, cpu, heap, span, wait or io" },
 	{ OPT_FILTER, "", NULL },
 	{ OPT_FILTER, "@", NULL },
 	{ OPT_CATEGORIES, "", NULL },
