@@ -132,6 +132,8 @@ static int parse_open_line(int argc, char **argv, struct open_options *options)
 	return range_command_check(&options->part.range);
 }
 
+/* Sets @path and *@size for the file @name of the recording. Returns OPTS_GO_ON
+ * or an exit status. */
 static int find_file(const struct open_options *options, const char *name,
 		     char path[PATH_MAX], uint64_t *size)
 {
@@ -345,6 +347,8 @@ static int open_page(const struct open_options *options)
 
 /* --- speedscope ---------------------------------------------------------- */
 
+/* Sets @path to @dir/@below. Returns true if it has the built page of
+ * speedscope. */
 static bool has_speedscope(const char *dir, const char *below,
 			   char path[PATH_MAX])
 {

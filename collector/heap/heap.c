@@ -462,8 +462,8 @@ static void end_heap_block(struct heap *heap, struct heap_block *block,
 
 /* --- events -------------------------------------------------------------- */
 
-/* If there is none, the entry to replace: an empty one, or that of the oldest
- * free. */
+/* Returns the entry of the free of @address. Without one, returns the entry to
+ * replace: an empty one, or that of the oldest free. */
 static struct freed *freed_at(const struct heap *heap, uint64_t address)
 {
 	struct freed *set = heap->freed + (address * 0x9e3779b97f4a7c15ULL >>
@@ -532,8 +532,8 @@ static bool is_before_free(const struct freed *freed, enum freed_kind kind,
 	return clock - freed_clock(freed) <= skew;
 }
 
-/* Otherwise ends any older block at @address. Sets *@unsure if a free was
- * implied. */
+/* Returns true if the block that was allocated at @clock has ended already. If
+ * not, any older block at @address ends. Sets *@unsure if a free was implied. */
 static bool is_block_over(struct heap *heap, uint64_t clock, uint64_t address,
 			  uint32_t owner, bool *unsure)
 {

@@ -26,7 +26,7 @@ struct thread_heap {
 
 /* --- stacks -------------------------------------------------------------- */
 
-/* Its callers already have numbers. */
+/* The callers of @node have their stacks already. */
 static void set_node_stack(const struct cct *cct, struct cct_node *node,
 			   struct stacks *stacks)
 {

@@ -67,7 +67,7 @@ static void move_stack(struct walk *walk, int64_t by)
 
 static void take_registers(struct walk *walk, const struct code_op *op)
 {
-	/* They make rsp and rbp equal. */
+	/* A move between rsp and rbp makes them equal. */
 	bool is_equal = op->kind == CODE_OP_MOVE &&
 			((op->to == CODE_RBP && op->from == CODE_RSP) ||
 			 (op->to == CODE_RSP && op->from == CODE_RBP &&

@@ -74,7 +74,6 @@ static void add_place(struct search *search, size_t exact,
 		search->failed = true;
 		return;
 	}
-	/* For count_open_calls(). */
 	node->index = (uint32_t)search->places;
 	search->place[search->places++] =
 		(struct place){ exact, node, node->calls };

@@ -729,10 +729,10 @@ static uint32_t new_module(struct states *states,
 	if (states->module_count == MODULES_MAX)
 		return NONE;
 	/* Jumps are written only while the program waits at its start. */
-	plan = plan_of_file(
-		states->thread, file->file, patch && !states->planning,
-		states->thread->collector->options->calls_to &&
-			!collect_options_never_patch(file->path));
+	plan = plan_of_file(states->thread, file->file,
+			    patch && !states->planning,
+			    states->thread->collector->options->calls_to &&
+				    !collect_options_never_patch(file->path));
 	if (!plan) {
 		states_say_no_memory(file->path);
 		return NONE;
