@@ -158,8 +158,8 @@ static bool may_record(enum record_kind kind, uint64_t address)
 	return false;
 }
 
-/* Puts a BEGIN or END of @address, or @run, which ends with it. Returns false
- * if this call is not recorded. */
+/* Puts a BEGIN or END of @address, or @run, whose last record is a BEGIN or END.
+ * Returns false if this call is not recorded. */
 static bool put_admitted(enum record_kind kind, uint64_t address, uintptr_t sp,
 			 const struct put_run *run)
 {
@@ -394,7 +394,7 @@ void hook_moved_leave_words(void *unused, uint32_t number, uintptr_t sp,
 					 .is_exit = true };
 
 	(void)unused;
-	/* 0: the begin was not recorded. */
+	/* 0: the BEGIN is not in the ring. */
 	if (number)
 		hook_with_words(RECORD_END, function_of_number(number), sp,
 				&call);

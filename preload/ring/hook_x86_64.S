@@ -336,9 +336,9 @@ hook_enter_general:
 	testl	%eax, %eax
 	jz	3f
 	xorl	%edx, %edx
-	/* Some CPUs read all components that xrstor is asked for, also those
-	 * that it sets to zero. There was no room for these, and the stack may
-	 * end there. */
+	/* Some CPUs read the bytes of each component that xrstor is asked for,
+	 * even of one that it sets to zero. Such a component had no room, and
+	 * the stack may end there. */
 	movl	512(%rsp), %ecx		/* components in use */
 	orl	$XSAVE_SSE, %ecx
 	andl	%eax, %ecx

@@ -161,7 +161,8 @@ static const struct {
 	{ "operator()(n = 1)", "operator()", "n = 1", 0 },
 };
 
-TEST(conditions_on_arguments_are_told_from_parameters, EACH(0, ARRAY_SIZE(with_arguments)))
+TEST(conditions_on_arguments_are_told_from_parameters,
+     EACH(0, ARRAY_SIZE(with_arguments)))
 {
 	const struct argument_condition *list;
 	struct expression_error error;
