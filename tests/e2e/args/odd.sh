@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: records the same program in many ways
 #
 # Arguments and results of calls that end in odd ways, on every path of the shim:
 # each recorded result follows from the arguments beside it, and calls that never

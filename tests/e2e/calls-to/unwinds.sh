@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: compiles and records many programs
 #
 # Calls through slots let exceptions, cancelled threads, longjmp() and backtraces pass,
 # also together with --patch; also calls by a library that is opened later.

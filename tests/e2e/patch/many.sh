@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: 33,000 functions take their time to be planned, moved and named
 #
 # perfrec record --patch records the calls of all functions of a program that has
 # more than 32,767 of them.
