@@ -71,6 +71,9 @@ bool states_calls_are_bound(const struct states *states,
 			continue;
 		if (!module->late && !bound)
 			return false;
+		/* Slots of weak functions that nobody defines stay 0. */
+		if (planned->refused)
+			continue;
 		file = unbound_address(plan, planned);
 		/* A late module is reported before it is relocated. */
 		if (module->late &&

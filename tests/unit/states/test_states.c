@@ -13,6 +13,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/lock.h"
 #include "collector/code/code_plan.h"
+#include "collector/code/code_site.h"
 #include "collector/code/thunks.h"
 #include "collector/names/filter_table.h"
 #include "collector/names/symbols.h"
@@ -345,6 +346,26 @@ TEST(states_counted_and_off_are_near)
 	ck_assert_int_eq(function(0)->state, FUNCTION_OFF);
 	states_ask_end(&off);
 	states_ask_end(&on);
+}
+
+/* crt's __gmon_start__ and _ITM_deregisterTMCloneTable are such functions, so each
+ * library that was opened later waited for two seconds. */
+TEST(states_calls_of_late_modules_wait_for_no_weak_function)
+{
+	struct code_function planned[2] = {
+		{ .slot = 0x2000, .name = 1, .refused = CODE_ADDRESS_TAKEN },
+		{ .slot = 0x2008, .name = 9 },
+	};
+	struct code_plan plan = { .functions = planned, .function_count = 2 };
+	struct states_plan of = { .plan = &plan };
+	const struct states_module module = { .bias = 0x10000,
+					      .plan = &of,
+					      .late = true };
+	uint64_t addresses[2] = { 0, 0 };
+
+	ck_assert(!states_calls_are_bound(g_states, &module, addresses));
+	addresses[1] = ADDRESS(0);
+	ck_assert(states_calls_are_bound(g_states, &module, addresses));
 }
 
 TEST(states_gate_that_is_full_leaves_the_rest)
