@@ -50,6 +50,7 @@ struct io_frame {
 	uint32_t path;
 	int64_t fd;
 	uint64_t begin_ns;
+	bool has_first; /* argument: it is the C library's function */
 };
 
 struct io_track {
@@ -106,6 +107,21 @@ static uint32_t file_of(const struct io_view *view, uint32_t process,
 	return 0;
 }
 
+static uint32_t number_of_text(struct io_view *view, const char *text)
+{
+	return trace_texts_number(&view->texts, (const uint8_t *)text,
+				  strlen(text));
+}
+
+static uint32_t number_of_made(struct io_view *view, const struct io_call *call)
+{
+	char text[32] = "[socket]";
+
+	if (call->kind == IO_MAKES)
+		snprintf(text, sizeof(text), "[%s]", call->name);
+	return number_of_text(view, text);
+}
+
 static int add_io_open(struct io_view *view, const struct io_frame *frame,
 		       const struct call_event *event, uint32_t process,
 		       int64_t result)
@@ -120,10 +136,13 @@ static int add_io_open(struct io_view *view, const struct io_frame *frame,
 		open.file = frame->path;
 		break;
 	case IO_SOCKET:
-		open.file = trace_texts_number(&view->texts,
-					       (const uint8_t *)"[socket]", 8);
+	case IO_MAKES:
+		open.file = number_of_made(view, frame->call);
 		break;
 	case IO_COPIES:
+		/* dup2() of a descriptor to itself changes nothing. */
+		if (result == frame->fd)
+			return 0;
 		open.like = (int32_t)frame->fd;
 		break;
 	case IO_CLOSES:
@@ -144,12 +163,6 @@ static int add_io_open(struct io_view *view, const struct io_frame *frame,
 
 /* --- calls ---------------------------------------------------------------- */
 
-static uint32_t number_of_text(struct io_view *view, const char *text)
-{
-	return trace_texts_number(&view->texts, (const uint8_t *)text,
-				  strlen(text));
-}
-
 static uint32_t name_file(struct io_view *view, const struct io_frame *frame,
 			  uint32_t process)
 {
@@ -162,8 +175,8 @@ static uint32_t name_file(struct io_view *view, const struct io_frame *frame,
 		return number_of_text(view, "[no path]");
 	if (frame->call->kind == IO_WAITS)
 		return number_of_text(view, "[any file]");
-	if (frame->call->kind == IO_SOCKET)
-		return number_of_text(view, "[socket]");
+	if (frame->call->kind == IO_SOCKET || frame->call->kind == IO_MAKES)
+		return number_of_made(view, frame->call);
 	if (frame->fd < 0 && !strncmp(frame->call->name, "mmap", 4))
 		return number_of_text(view, "[memory]");
 	file = file_of(view, process, (int32_t)frame->fd, frame->begin_ns);
@@ -171,6 +184,16 @@ static uint32_t name_file(struct io_view *view, const struct io_frame *frame,
 		return file;
 	snprintf(text, sizeof(text), "fd %lld", (long long)frame->fd);
 	return number_of_text(view, text);
+}
+
+static bool has_failed(const struct io_call *call, int64_t result)
+{
+	const char *type = strstr(call->signature, "->");
+
+	if (!strncmp(call->name, "posix_", 6))
+		return result != 0;
+	/* mmap() of an address is -1. */
+	return result == -1 || (!result && !strcmp(type, "->ptr"));
 }
 
 static int count_io_row(struct io_view *view, const struct io_frame *frame,
@@ -187,7 +210,7 @@ static int count_io_row(struct io_view *view, const struct io_frame *frame,
 	row = &((struct io_row *)view->rows.items)[number];
 	row->calls++;
 	row->ns += ns;
-	row->errors += result == -1;
+	row->errors += has_failed(frame->call, result);
 	if (result > 0 && frame->call->kind == IO_READS)
 		row->read += (uint64_t)result;
 	if (result > 0 && frame->call->kind == IO_WRITES)
@@ -211,6 +234,19 @@ static struct io_frame *io_frame_at(struct io_view *view,
 		       : &track->frames[event->depth];
 }
 
+/* A function of the program may have the name of one of the C library's, but not
+ * its arguments as well. */
+static bool is_first_argument(const struct io_call *call,
+			      const struct trace_argument *argument)
+{
+	const char *from = strchr(call->signature, '(') + 1;
+	char name[32];
+
+	snprintf(name, sizeof(name), "args.%.*s", (int)strcspn(from, ":"),
+		 from);
+	return trace_argument_is(argument, name);
+}
+
 static void begin_io_call(struct io_view *view, struct call_event *event)
 {
 	const struct trace_reader *trace = call_reader_trace(view->reader);
@@ -230,7 +266,8 @@ static void begin_io_call(struct io_view *view, struct call_event *event)
 		.fd = -1,
 	};
 	while (frame->call &&
-	       call_argument_next(view->reader, event, &argument))
+	       call_argument_next(view->reader, event, &argument)) {
+		frame->has_first |= is_first_argument(frame->call, &argument);
 		if (trace_argument_is(&argument, "args.fd"))
 			frame->fd = (int64_t)argument.number;
 		else if (trace_argument_is(&argument, "args.path") &&
@@ -240,6 +277,9 @@ static void begin_io_call(struct io_view *view, struct call_event *event)
 		} else if (trace_argument_is(&argument, "args.path cut")) {
 			cut = true;
 		}
+	}
+	if (!frame->has_first)
+		frame->call = NULL;
 	if (cut)
 		memcpy(path + bytes, CUT, strlen(CUT));
 	if (bytes)
@@ -394,6 +434,10 @@ static int print_io_table(const struct io_view *view,
 	if (!err && !options->markdown && count < view->rows.count)
 		fprintf(out, "  and %zu rows more (--limit 0)\n",
 			view->rows.count - count);
+	if (!err && !options->markdown)
+		fputs("  without calls that the C library makes itself "
+		      "(fread(), fprintf()), and calls through pointers\n",
+		      out);
 	return err ? err : fflush(out) || ferror(out) ? -EIO : 0;
 }
 

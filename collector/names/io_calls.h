@@ -12,10 +12,11 @@ enum io_kind {
 	IO_OPENS, /* the result is a descriptor of the argument "path" */
 	IO_READS, /* the result is bytes */
 	IO_WRITES,
-	IO_CLOSES,
+	IO_CLOSES, /* also fdopen(): fclose() closes it, and has no "fd" */
 	IO_COPIES, /* dup(): the result is another descriptor */
 	IO_PATH, /* something about "path" */
 	IO_SOCKET, /* the result is a descriptor of a socket */
+	IO_MAKES, /* likewise, of eventfd() or another function */
 	IO_WAITS, /* poll(): no file */
 };
 

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# perfrec report --view io: what is read through functions of _FORTIFY_SOURCE counts as
+# well; a failure is one also if the result is a pointer; bytes are not counted for a file
+# that stdio has closed; a function of the program with the name of one of the C
+# library's is none of a file.
+. "$TOP/tests/e2e/lib.sh"
+need jq gcc
+
+cat >odd.c <<'C'
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	char text[64];
+	size_t size = 63 + argc;
+	int fd, pair[2];
+
+	fopen("no file", "r");
+	opendir("no folder");
+	fd = creat("first", 0600);
+	write(fd, "0123456789", 10);
+	fd = openat(AT_FDCWD, "first", argc == 1 ? O_RDWR : argc);
+	pread(fd, text, size, 2);
+	dup2(fd, fd);
+	read(fd, text, 3);
+	fclose(fdopen(fd, "r"));
+	/* The number of "first". */
+	socketpair(AF_UNIX, SOCK_STREAM, 0, pair);
+	write(pair[0], "hello", 5);
+	recv(pair[1], text, size, 0);
+	read(eventfd(1, 0), text, 8);
+	return 0;
+}
+C
+gcc -O2 -w -D_FORTIFY_SOURCE=2 -o odd odd.c || fail 'cannot compile odd.c'
+run "$PERFREC" record -q --calls-to='*' --alloc=off --cpu=off -o data -- ./odd
+expect_status 0
+run "$PERFREC" report --view io --json data
+expect_status 0
+expect_eq 'rows' "$(jq -r '.files[] | "\(.file): \(.calls) calls, \(.errors
+	) errors, \(.read_bytes) read, \(.written_bytes) written"' out | sort)" \
+'[eventfd]: 2 calls, 0 errors, 8 read, 0 written
+fd 4: 1 calls, 0 errors, 0 read, 5 written
+fd 5: 1 calls, 0 errors, 5 read, 0 written
+first: 7 calls, 0 errors, 11 read, 10 written
+no file: 1 calls, 1 errors, 0 read, 0 written
+no folder: 1 calls, 1 errors, 0 read, 0 written'
+
+cat >own.c <<'C'
+#include <stdio.h>
+__attribute__((noinline)) int send(const char *to, double weight)
+{
+	__asm__ volatile("");
+	return *to + (int)weight;
+}
+int main(void)
+{
+	printf("%d\n", send("a", 5.5));
+	return 0;
+}
+C
+gcc -O1 -g -w -o own own.c || fail 'cannot compile own.c'
+run "$PERFREC" record -q --patch --args='*' --alloc=off --cpu=off -o data -- ./own
+expect_status 0
+run "$PERFREC" report --view io data
+expect_error 1 "'data' has no calls of functions for files"
