@@ -449,18 +449,34 @@ static bool matches_library(const char *glob, const char *path)
 	return !fnmatch(glob, name, 0) || !fnmatch(glob, stem, 0);
 }
 
+/* _FORTIFY_SOURCE calls __read_chk() for read(), and __open_2() for open(). Copies
+ * the name of the source, or @name. */
+static void copy_source_name(const char *name, char out[NAME_MAX + 1])
+{
+	const size_t end = !fnmatch("__*_chk", name, 0) ? 4
+			   : !fnmatch("__*_2", name, 0) ? 2
+							: 0;
+	const size_t start = end ? 2 : 0;
+
+	snprintf(out, NAME_MAX + 1, "%.*s", (int)(strlen(name) - start - end),
+		 name + start);
+}
+
 bool collect_options_calls(const struct collect_options *options,
 			   const char *name, const char *path)
 {
 	const char *at = options->calls_to;
-	char glob[NAME_MAX + 1];
+	char glob[NAME_MAX + 1], source[NAME_MAX + 1];
+
+	copy_source_name(name, source);
 
 	while (at && next_glob(&at, glob)) {
 		char *colon = strchr(glob, ':');
 
 		if (colon)
 			*colon = '\0';
-		if (!fnmatch(colon ? colon + 1 : glob, name, 0) &&
+		if ((!fnmatch(colon ? colon + 1 : glob, name, 0) ||
+		     !fnmatch(colon ? colon + 1 : glob, source, 0)) &&
 		    (!colon || !path || matches_library(glob, path)))
 			return true;
 	}

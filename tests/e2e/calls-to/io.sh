@@ -70,3 +70,11 @@ run "$PERFREC" record -q --patch --args='*' --alloc=off --cpu=off -o data -- ./o
 expect_status 0
 run "$PERFREC" report --view io data
 expect_error 1 "'data' has no calls of functions for files"
+
+# A name stands for its fortified variants as well.
+run "$PERFREC" record -q --calls-to='read,pread*,recv,openat' --alloc=off --cpu=off -o data \
+	-- ./odd
+expect_status 0
+expect_eq 'calls of functions that --calls-to names' "$(json data/summary.json \
+	'[.functions[] | "\(.name) \(.calls)"] | sort | join(", ")')" \
+	'__openat_2 1, __pread_chk 1, __recv_chk 1, read 2'
