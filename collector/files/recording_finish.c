@@ -216,17 +216,22 @@ static void note_missing(struct recording *recording)
 				      function[i].module);
 		nameless += strstr(function[i].name, "+0x") != NULL;
 	}
-	/* Without functions there is nothing to match, which is said. */
-	if (!recording_sums(recording)->totals.states.known)
-		return;
-	while (count++ < MISSING_MAX &&
+	while (count < MISSING_MAX &&
 	       (pattern = filter_matches_missing(matches, &at, &option))) {
+		const bool calls = !strcmp(option, "--calls-to");
+
+		/* Without functions there is nothing to match, which is said. */
+		if (!calls && !recording_sums(recording)->totals.states.known)
+			continue;
+		count++;
 		snprintf(text, sizeof(text), "%s '%.80s' matches nothing%s: %s",
 			 option, pattern,
 			 !strcmp(option, "--count")  ? " that can be counted"
 			 : !strcmp(option, "--args") ? " that --patch moves"
-						     : "",
-			 nameless > functions / 2
+			 : calls ? " that a file calls from a library"
+				 : "",
+			 calls ? "'nm -D FILE' has the names, behind a U."
+			 : nameless > functions / 2
 				 ? "functions of a program without symbols "
 				   "have no names (build it without strip or "
 				   "-s)."

@@ -15,12 +15,12 @@ struct filter_matches {
 		const char *const *glob;
 		size_t count;
 		uint8_t *matched; /* by pattern */
-	} list[4];
+	} list[5];
 	uint8_t given_up;
 	uint8_t matched[];
 };
 
-enum { ONLY, EXCEPT, COUNT, ARGS, LISTS };
+enum { ONLY, EXCEPT, COUNT, ARGS, CALLS, LISTS };
 
 int filter_matches_new(const struct filter_patterns *patterns,
 		       struct filter_matches **out)
@@ -34,9 +34,12 @@ int filter_matches_new(const struct filter_patterns *patterns,
 			    NULL },
 		[ARGS] = { "--args", patterns->args, patterns->args_count,
 			   NULL },
+		[CALLS] = { "--calls-to", patterns->calls,
+			    patterns->calls_count, NULL },
 	};
 	size_t all = patterns->only_count + patterns->except_count +
-		     patterns->count_count + patterns->args_count;
+		     patterns->count_count + patterns->args_count +
+		     patterns->calls_count;
 	struct filter_matches *matches;
 	uint8_t *matched;
 
@@ -110,6 +113,11 @@ void filter_matches_count(struct filter_matches *matches, size_t index)
 void filter_matches_args(struct filter_matches *matches, size_t index)
 {
 	mark_pattern(matches, ARGS, index);
+}
+
+void filter_matches_calls(struct filter_matches *matches, size_t index)
+{
+	mark_pattern(matches, CALLS, index);
 }
 
 void filter_matches_give_up(struct filter_matches *matches)

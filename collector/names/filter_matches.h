@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * filter_matches - records which patterns of --filter, --exclude, --count and
- * --args matched in any program. The others are probably misspelled, and the recording
+ * filter_matches - records which patterns of --filter, --exclude, --count,
+ * --args and --calls-to matched in any program. The others are probably misspelled, and the recording
  * reports them at its end. Any thread, without locks.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_FILTER_MATCHES_H
@@ -21,6 +21,8 @@ struct filter_patterns {
 	size_t count_count;
 	const char *const *args; /* as the user gave them */
 	size_t args_count;
+	const char *const *calls;
+	size_t calls_count;
 };
 
 /* @patterns must outlive *@out. *@out is NULL without patterns. */
@@ -38,6 +40,7 @@ void filter_matches_called(struct filter_matches *matches, const char *name,
 void filter_matches_site(struct filter_matches *matches, const char *name);
 void filter_matches_count(struct filter_matches *matches, size_t index);
 void filter_matches_args(struct filter_matches *matches, size_t index);
+void filter_matches_calls(struct filter_matches *matches, size_t index);
 /* Call if functions of a program are unknown: nothing is missing then. */
 void filter_matches_give_up(struct filter_matches *matches);
 

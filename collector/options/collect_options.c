@@ -172,6 +172,35 @@ static int append_glob(const char *const **list, size_t *count,
 	return OPTS_GO_ON;
 }
 
+/* Copies the next part of a list with commas to @glob. Returns false behind the
+ * last one. */
+static bool next_glob(const char **list, char glob[NAME_MAX + 1])
+{
+	size_t bytes = strcspn(*list, ",");
+
+	if (!**list)
+		return false;
+	snprintf(glob, NAME_MAX + 1, "%.*s", (int)bytes, *list);
+	*list += bytes + ((*list)[bytes] == ',');
+	return true;
+}
+
+static int append_calls(struct collect_options *options, const char *text)
+{
+	char glob[NAME_MAX + 1];
+
+	options->calls_to = NULL;
+	options->calls_to_count = 0;
+	while (next_glob(&text, glob)) {
+		char *copy = strdup(glob);
+
+		if (!copy)
+			abort(); /* a few bytes, at start */
+		append_glob(&options->calls_to, &options->calls_to_count, copy);
+	}
+	return OPTS_GO_ON;
+}
+
 static int append_signature(struct collect_options *options, const char *text)
 {
 	char ignored[CALL_SIGNATURE_WHY_BYTES];
@@ -271,8 +300,7 @@ static int take_choice(struct collect_options *options,
 		options->patch = value->text ? value->text : "";
 		return OPTS_GO_ON;
 	case OPT_CALLS_TO:
-		options->calls_to = value->text;
-		return OPTS_GO_ON;
+		return append_calls(options, value->text);
 	case OPT_OVERHEAD:
 		options->overhead = (uint32_t)value->number;
 		return OPTS_GO_ON;
@@ -406,19 +434,6 @@ bool collect_options_never_patch(const char *path)
 	return false;
 }
 
-/* Copies the next part of a list with commas to @glob. Returns false behind the
- * last one. */
-static bool next_glob(const char **list, char glob[NAME_MAX + 1])
-{
-	size_t bytes = strcspn(*list, ",");
-
-	if (!**list)
-		return false;
-	snprintf(glob, NAME_MAX + 1, "%.*s", (int)bytes, *list);
-	*list += bytes + ((*list)[bytes] == ',');
-	return true;
-}
-
 bool collect_options_patch(const struct collect_options *options,
 			   const char *path, bool is_program)
 {
@@ -462,25 +477,17 @@ static void copy_source_name(const char *name, char out[NAME_MAX + 1])
 		 name + start);
 }
 
-bool collect_options_calls(const struct collect_options *options,
-			   const char *name, const char *path)
+bool collect_options_calls(const char *glob, const char *name, const char *path)
 {
-	const char *at = options->calls_to;
-	char glob[NAME_MAX + 1], source[NAME_MAX + 1];
+	const char *colon = strchr(glob, ':');
+	const char *function = colon ? colon + 1 : glob;
+	char library[NAME_MAX + 1], source[NAME_MAX + 1];
 
 	copy_source_name(name, source);
-
-	while (at && next_glob(&at, glob)) {
-		char *colon = strchr(glob, ':');
-
-		if (colon)
-			*colon = '\0';
-		if ((!fnmatch(colon ? colon + 1 : glob, name, 0) ||
-		     !fnmatch(colon ? colon + 1 : glob, source, 0)) &&
-		    (!colon || !path || matches_library(glob, path)))
-			return true;
-	}
-	return false;
+	snprintf(library, sizeof(library), "%.*s",
+		 (int)(colon ? colon - glob : 0), glob);
+	return (!fnmatch(function, name, 0) || !fnmatch(function, source, 0)) &&
+	       (!colon || !path || matches_library(library, path));
 }
 
 int collect_options_check_args(size_t args, bool strings, bool adds_calls)

@@ -79,9 +79,8 @@ struct collect_options {
 	/* --patch: "": the usual files, "all", or globs with commas between
 	 * them. NULL: off */
 	const char *patch;
-	/* --calls-to: [LIBRARY:]FUNCTION globs with commas between them. NULL:
-	 * off */
-	const char *calls_to;
+	const char *const *calls_to; /* [LIBRARY:]FUNCTION globs. NULL: off */
+	size_t calls_to_count;
 	struct call_signature *args; /* --args */
 	const char *const *args_given; /* the same, as texts */
 	size_t args_count;
@@ -146,10 +145,10 @@ void flight_mix_take(struct flight_mix *mix, const struct opts_value *value);
  * one line in the log. */
 int flight_mix_check(const struct flight_mix *mix);
 
-/* Returns true if --calls-to includes function @name of the file @path of a
- * library. NULL: of any library. Any thread. */
-bool collect_options_calls(const struct collect_options *options,
-			   const char *name, const char *path);
+/* Returns true if @glob of --calls-to includes function @name of the file @path of
+ * a library. NULL: of any library. Any thread. */
+bool collect_options_calls(const char *glob, const char *name,
+			   const char *path);
 /* Returns true if the text and the slots of the file @path stay as they are: of
  * the C library, the dynamic linker and perfrec. Any thread. */
 bool collect_options_never_patch(const char *path);

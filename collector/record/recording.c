@@ -328,6 +328,8 @@ static int new_matches(const struct collect_options *options,
 		.count_count = options->count_count,
 		.args = options->args_given,
 		.args_count = options->args_count,
+		.calls = options->calls_to,
+		.calls_count = options->calls_to_count,
 	};
 
 	return filter_matches_new(&patterns, out);

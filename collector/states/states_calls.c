@@ -11,9 +11,11 @@
 
 #include "collector/base/path.h"
 #include "collector/code/code_plan.h"
+#include "collector/names/filter_matches.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
+#include "collector/record/recording.h"
 #include "collector/states/states_inner.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -21,8 +23,12 @@
 bool states_calls_name(void *context, const char *name)
 {
 	const struct states_plan *plan = context;
+	bool wanted = false;
 
-	return collect_options_calls(plan->options, name, NULL);
+	for (size_t i = 0; i < plan->options->calls_to_count && !wanted; i++)
+		wanted = collect_options_calls(plan->options->calls_to[i], name,
+					       NULL);
+	return wanted;
 }
 
 static const struct states_module *module_at(const struct states *states,
@@ -92,12 +98,24 @@ bool states_calls_function(const struct states *states,
 	const struct code_plan *plan = module->plan->plan;
 	const uint64_t file = unbound_address(plan, planned);
 	const struct states_module *of = module_at(states, address);
+	const struct collect_options *options =
+		states->thread->collector->options;
+	bool wanted = false;
 
 	if (!of || (file && address == file + module->bias))
 		return false;
-	return collect_options_calls(states->thread->collector->options,
-				     plan->slot_names + planned->name,
-				     of->path);
+	for (size_t i = 0; i < options->calls_to_count; i++) {
+		if (!collect_options_calls(options->calls_to[i],
+					   plan->slot_names + planned->name,
+					   of->path))
+			continue;
+		filter_matches_calls(
+			recording_setup(arena_setup(states->arena)->recording)
+				->matches,
+			i);
+		wanted = true;
+	}
+	return wanted;
 }
 
 /* Returns true if the arguments of function @name of glibc fit into eight words

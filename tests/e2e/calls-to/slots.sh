@@ -86,3 +86,12 @@ expect_eq 'calls of functions whose address is used, or that return twice' \
 expect_eq 'calls of others' "$(json data/summary.json '[.functions[].name |
 		select(test("^(wait|printf)$"))]|length')" 2
 expect_match err 'called +[0-9]+ functions of libraries; the calls of [0-9]+ others cannot'
+
+# A misspelled glob is named: else a program seems to make no such call.
+run "$PERFREC" record --calls-to='getpid,wriet,libc:nosuch*,libd:*,wai?' --alloc=off \
+	--cpu=off -o data -- ./odd
+expect_status 0
+for glob in wriet 'libc:nosuch\*' 'libd:\*'; do
+	expect_match err "^  note +--calls-to '$glob' matches nothing that a file calls from a library"
+done
+expect_eq 'other globs that match nothing' "$(grep -c 'matches nothing' err)" 3

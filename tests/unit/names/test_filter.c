@@ -188,9 +188,10 @@ TEST(filter_matches_name_patterns_that_have_none)
 	static const char *const except[] = { "ab", "event" };
 	static const char *const count[] = { "ab", "c" };
 	static const char *const args[] = { "f(int)", "g" };
+	static const char *const calls[] = { "read", "libssl:wriet" };
 	static const struct filter_patterns none = { 0 };
 	const struct filter_patterns patterns = {
-		only, 2, except, 2, count, 2, args, 2,
+		only, 2, except, 2, count, 2, args, 2, calls, 2,
 	};
 	struct filter_matches *matches;
 	const char *option;
@@ -201,6 +202,7 @@ TEST(filter_matches_name_patterns_that_have_none)
 	filter_matches_site(matches, "event");
 	filter_matches_count(matches, 0);
 	filter_matches_args(matches, 1);
+	filter_matches_calls(matches, 0);
 	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
 			 "@lib*");
 	ck_assert_str_eq(option, "--filter");
@@ -209,8 +211,12 @@ TEST(filter_matches_name_patterns_that_have_none)
 	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
 			 "f(int)");
 	ck_assert_str_eq(option, "--args");
+	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
+			 "libssl:wriet");
+	ck_assert_str_eq(option, "--calls-to");
 	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
 	at = 0;
+	filter_matches_calls(matches, 1);
 	filter_matches_called(matches, "c", "/lib/libother.so");
 	filter_matches_args(matches, 0);
 	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
