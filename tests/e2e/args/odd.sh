@@ -25,7 +25,7 @@ record_odd()
 	expect_match out '^caught 10 jumped 10$'
 	# An end has the depth of its begin.
 	"$PERFREC" dump data | jq -r 'select(.kind == "begin" or .kind == "end") |
-		[.kind, .track, .depth, .name, (.arguments // {} | del(.["perfrec.repaired"]) |
+		[.kind, .track, .depth, .name, (.arguments // {} | del(.["perfrec.repaired", "perfrec.waited_ns"]) |
 		 [.[]] | join(","))] |
 		@tsv' | awk -F '\t' '
 		$1 == "begin" { args[$2, $3] = $5; next }
