@@ -90,6 +90,7 @@ struct states_plan {
 	bool has_key;
 	/* Under the lock of all arenas: */
 	uint32_t users;
+	bool args_told; /* it was said that its arguments are not known */
 	uint64_t busy_ns; /* start of the work of the thread that makes it; 0:
 			   * none */
 	bool ready; /* the plan is final, or will never exist */

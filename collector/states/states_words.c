@@ -103,6 +103,19 @@ static void take_debug_layout(void *context, uint64_t vaddr,
 		    states->thread->collector->options->args_strings);
 }
 
+/* Returns true once for each file: a build runs the same compiler a thousand
+ * times. */
+static bool is_first_word_of(struct states *states, struct states_plan *plan)
+{
+	bool first;
+
+	lock_acquire(&states->thread->lock);
+	first = !plan->args_told;
+	plan->args_told = true;
+	lock_release(&states->thread->lock);
+	return first;
+}
+
 /* Reads the debug information about the first functions of @list, which are of
  * one module. Returns their number. */
 static size_t ask_about_module(struct asking *asking, const struct asked *list,
@@ -126,7 +139,7 @@ static size_t ask_about_module(struct asking *asking, const struct asked *list,
 					take_debug_layout, asking, why);
 	states_come_back(states);
 	states_free(states, vaddr);
-	if (err)
+	if (err && is_first_word_of(states, module->plan))
 		log_warn("%zu %s of %s will be recorded without arguments: "
 			 "%s; or give types, such as --args "
 			 "'f(int, str)->int'",

@@ -80,3 +80,11 @@ expect_status 0
 record_odd 2000
 run "$PERFREC" diff plain data
 expect_status 0
+
+# A file without debug information is named once, however often it runs.
+printf 'int main(void) { return 0; }\n' | gcc -O2 -o bare -xc - ||
+	fail 'cannot compile bare'
+run "$PERFREC" record -q --patch=bare --args='main' --alloc=off --cpu=off -o data -- \
+	sh -c './bare; ./bare; ./bare'
+expect_status 0
+expect_eq 'warnings about bare' "$(grep -c 'bare will be recorded without' err)" 1
