@@ -74,10 +74,15 @@ static int read_timed_function(const char *text, struct call_expression *out,
 int call_expression_parse(const char *text, struct call_expression *out,
 			  struct expression_error *error)
 {
-	char *plain = strdup(text);
+	const char *bracket = strchr(text, '(');
+	char *plain;
 	int err;
 
 	*out = (struct call_expression){ .max_ns = UINT64_MAX };
+	if (bracket && !strchr(bracket, ')'))
+		return expression_fail(error, (size_t)(bracket - text),
+				       "close this bracket");
+	plain = strdup(text);
 	if (!plain)
 		return expression_fail(error, 0, "out of memory");
 	err = argument_conditions_take(plain, &out->conditions, error);

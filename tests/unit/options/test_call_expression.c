@@ -199,6 +199,7 @@ TEST(malformed_conditions_are_refused_at_their_place)
 		{ "f(a > 1, b)", 8 },
 		{ "f(a > \"1\")", 7 },
 		{ "f(a=1,b=1,c=1,d=1)", 14 },
+		{ "f(ret < 0", 1 },
 	};
 	struct expression_error error;
 	struct call_expression got;
