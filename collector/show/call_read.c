@@ -55,6 +55,8 @@ struct call_reader {
 	/* An end that waits for the begins of its pending callers. */
 	struct trace_event end;
 	bool has_end;
+	/* The track of a call that begins after its pending callers, or NULL. */
+	struct trace_track *begins;
 	bool met_thread, met_function;
 	struct trace_sched *sched; /* NULL: disabled, or no switches */
 };
@@ -306,33 +308,6 @@ static struct open_call *push_call(struct call_track *track)
 	return &track->open[track->count++];
 }
 
-/* Returns 1 to show the begin now, 0 for later or never, or -ENOMEM. */
-static int begin_read_call(struct call_reader *reader, struct call_track *track,
-			   const struct trace_event *event,
-			   struct call_event *out)
-{
-	struct open_call *call = push_call(track), *around;
-
-	if (!call)
-		return -ENOMEM;
-	around = track->count > 1 ? call - 1 : NULL;
-	*call = (struct open_call){
-		.begin_ns = event->ns,
-		.name = event->name,
-		.category = event->category,
-		.location = event->location,
-		.depth = around && around->inside ? around->depth + 1 : 0,
-		.inside = (around && around->inside) ||
-			  is_event_chosen(reader, event),
-	};
-	call->state = first_state(reader, call);
-	if (call->state == CALL_PENDING)
-		call->kept = call_arguments_of(reader->trace, event);
-	*out = (struct call_event){ .event = *event, .depth = call->depth };
-	out->event.slice = NULL;
-	return call->state == CALL_SHOWN;
-}
-
 /* Returns the begin of the outermost pending call of @track, or false. */
 static bool give_pending(struct call_reader *reader, struct call_track *track,
 			 struct trace_track *shown, struct call_event *out)
@@ -358,6 +333,41 @@ static bool give_pending(struct call_reader *reader, struct call_track *track,
 		return true;
 	}
 	return false;
+}
+
+/* Returns 1 to show a begin now, 0 for later or never, or -ENOMEM. */
+static int begin_read_call(struct call_reader *reader, struct call_track *track,
+			   const struct trace_event *event,
+			   struct call_event *out)
+{
+	struct open_call *call = push_call(track), *around;
+
+	if (!call)
+		return -ENOMEM;
+	around = track->count > 1 ? call - 1 : NULL;
+	*call = (struct open_call){
+		.begin_ns = event->ns,
+		.name = event->name,
+		.category = event->category,
+		.location = event->location,
+		.depth = around && around->inside ? around->depth + 1 : 0,
+		.inside = (around && around->inside) ||
+			  is_event_chosen(reader, event),
+	};
+	call->state = first_state(reader, call);
+	if (call->state == CALL_SHOWN && around &&
+	    around->state == CALL_PENDING) {
+		/* The callers began before the range. */
+		call->state = CALL_PENDING;
+		reader->begins = event->track;
+	}
+	if (call->state == CALL_PENDING)
+		call->kept = call_arguments_of(reader->trace, event);
+	if (reader->begins)
+		return give_pending(reader, track, event->track, out);
+	*out = (struct call_event){ .event = *event, .depth = call->depth };
+	out->event.slice = NULL;
+	return call->state == CALL_SHOWN;
 }
 
 static bool is_long_enough(const struct call_reader *reader,
@@ -440,6 +450,11 @@ int call_reader_next(struct call_reader *reader, struct call_event *out)
 
 	free(reader->given);
 	reader->given = NULL;
+	if (reader->begins &&
+	    give_pending(reader, &reader->tracks[reader->begins->number],
+			 reader->begins, out))
+		return 1;
+	reader->begins = NULL;
 	if (reader->has_end && end_read_call(reader, out))
 		return 1;
 	while (!got) {

@@ -144,6 +144,17 @@ TEST(range_gives_the_calls_of_which_a_part_lies_in_it)
 		    "/main@1000 ");
 }
 
+/* A begin in the range came before those of its callers, and its end after. */
+TEST(callers_of_a_call_that_begins_in_the_range_come_first)
+{
+	const struct call_choice choice = {
+		.range = { START_NS + 150, START_NS + 1001 },
+	};
+
+	check_calls(&choice, "main@10 .leaf@100 ..deep@200 ../deep@350 "
+			     "./leaf@400 .leaf@900 ./leaf@905 /main@1000 ");
+}
+
 TEST(depth_leaves_out_what_is_nested_deeper)
 {
 	check_calls(&(struct call_choice){ .depth = 1 }, "main@10 /main@1000 ");
