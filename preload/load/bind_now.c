@@ -59,8 +59,7 @@ static void *find_callee(const struct elf_tables *from, uint32_t i)
 		if (tables.soname && !strncmp(tables.soname, "linux-", 6))
 			continue;
 		/* Without a version the oldest may be meant. */
-		if (!version && tables.versions &&
-		    elf_tables_find(&tables, name))
+		if (!version && elf_tables_version(&tables, name))
 			return NULL;
 		found = elf_tables_find_exact(&tables, name, version);
 	}

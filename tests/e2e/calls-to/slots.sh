@@ -87,6 +87,27 @@ expect_eq 'calls of others' "$(json data/summary.json '[.functions[].name |
 		select(test("^(wait|printf)$"))]|length')" 2
 expect_match err 'called +[0-9]+ functions of libraries; the calls of [0-9]+ others cannot'
 
+# Lazily bound calls of a library without versions of its own that calls functions with
+# versions, as most libraries of a program do.
+gcc -O2 -w -fPIC -shared -o libown.so -xc - <<'C'
+#include <stdio.h>
+int own_length(int i) { return snprintf(NULL, 0, "%d", i); }
+C
+gcc -O2 -w -o uses -xc - -Wl,-z,lazy -xnone ./libown.so <<'C'
+int own_length(int i);
+int main(void)
+{
+	int sum = 0;
+	for (int i = 0; i < 50; i++)
+		sum += own_length(i);
+	return sum;
+}
+C
+run "$PERFREC" record -q --calls-to='own_*,snprintf' --alloc=off --cpu=off -o data -- ./uses
+expect_status 90
+expect_eq 'calls of a library without versions' "$(json data/summary.json \
+	'[.functions[] | "\(.name) \(.calls)"] | sort | join(", ")')" 'own_length 50, snprintf 50'
+
 # A misspelled glob is named: else a program seems to make no such call.
 run "$PERFREC" record --calls-to='getpid,wriet,libc:nosuch*,libd:*,wai?' --alloc=off \
 	--cpu=off -o data -- ./odd
