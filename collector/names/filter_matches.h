@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * filter_matches - records which patterns of --filter, --exclude, --count,
- * --args and --calls-to matched in any program. The others are probably misspelled, and the recording
- * reports them at its end. Any thread, without locks.
+ * --args and --calls-to matched in any program. The others are probably
+ * misspelled, and the recording reports them at its end. Any thread, without
+ * locks.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_FILTER_MATCHES_H
 #define PERFREC_COLLECTOR_NAMES_FILTER_MATCHES_H
