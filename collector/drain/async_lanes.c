@@ -69,7 +69,15 @@ uint32_t lanes_bucket(const struct async_lanes *lanes, uint64_t a, uint64_t b,
 		(unsigned __int128)(a ^ lanes->secret[0]) *
 		(b ^ lanes->secret[1]);
 
-	return (uint32_t)(product ^ product >> 64) & (buckets - 1);
+	uint64_t hash = (uint64_t)(product ^ product >> 64);
+
+	/* Keys at equal distances have products at equal distances: with some
+	 * secrets their low bits are few. */
+	for (int i = 0; i < 2; i++) {
+		hash ^= hash >> 32;
+		hash *= 0x9e3779b97f4a7c15ULL;
+	}
+	return (uint32_t)(hash >> 32) & (buckets - 1);
 }
 
 /* --- memory -------------------------------------------------------------- */
