@@ -349,7 +349,11 @@ static void load(struct loaded *out)
 	out->area_inode = status.st_ino;
 	ck_assert_int_eq(thunk_area_map(fd, FUNCTIONS_USUAL, &shim, &out->area),
 			 0);
-	out->map = rig_map(fd, (void *)(uintptr_t)out->bias, 64u << 20);
+	/* Below the library there may be others, and memory of a sanitizer. */
+	out->map = MAP_FAILED;
+	for (uint64_t gap = 64u << 20;
+	     out->map == MAP_FAILED && gap < 1800u << 20; gap += 64u << 20)
+		out->map = rig_map(fd, (void *)(uintptr_t)out->bias, gap);
 	ck_assert_ptr_ne(out->map, MAP_FAILED);
 	close(fd);
 	out->image = patch_image_new(out->area, getpid(),
