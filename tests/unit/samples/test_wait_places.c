@@ -56,7 +56,9 @@ TEST(wait_places_keeps_maps_of_processes_in_turn)
 	wait_places_free(&g_places);
 }
 
-TEST(wait_places_drops_the_oldest_of_many_large_maps)
+/* A sanitizer takes half a minute for each of the maps. */
+TEST(wait_places_drops_the_oldest_of_many_large_maps,
+     UNLESS(HAS_ASAN || HAS_TSAN))
 {
 	char *pages = mmap(NULL, MAPPINGS * (size_t)PAGE, PROT_NONE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
