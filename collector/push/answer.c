@@ -62,6 +62,7 @@ static bool read_otlp_json(const struct sender_answer *answer,
 	const json_t *value = json_object_get(partial, "rejectedProfiles");
 	json_int_t number = json_integer_value(value);
 
+	/* protobuf's form of JSON puts 64-bit numbers in quotes. */
 	if (json_is_string(value))
 		number = strtoll(json_string_value(value), NULL, 10);
 	out->rejected = (uint64_t)MAX(number, 0);

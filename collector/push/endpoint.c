@@ -532,6 +532,8 @@ bool endpoint_secret_in(const struct endpoint *endpoint, const void *text,
 		     has_secret(&told, endpoint->password) ||
 		     has_basic(&told, endpoint);
 
+	/* The value of a header "NAME: VALUE", and its last word: an answer may
+	 * repeat "Bearer TOKEN" as TOKEN. */
 	for (size_t i = 0; i < endpoint->header_count && !found; i++)
 		found = has_secret(&told,
 				   strchr(endpoint->headers[i], ':') + 2) ||

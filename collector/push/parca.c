@@ -22,6 +22,7 @@ static int put_series(struct bytes *body, const struct labels *labels,
 	static const char begin[] = "{\"series\":[";
 	char *base64 = base64_text(profile->at, profile->count), *text = NULL;
 
+	/* Without memory jansson inserts NULL silently. */
 	json_text_watch();
 	if (base64) {
 		json_t *series = json_object(), *set = json_object();

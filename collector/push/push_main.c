@@ -214,6 +214,9 @@ int main(int argc, char **argv)
 	sigset_t set;
 
 	log_init("perfrec-push", LOG_INFO);
+	/* Ctrl-C is for the recorded program. Standard input ends with that
+	 * program; from then on stop_fd lets Ctrl-C end perfrec-push. SIGTERM
+	 * ends it at once. */
 	signal(SIGHUP, SIG_IGN);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGTERM, SIG_DFL);

@@ -162,6 +162,8 @@ static int add_window(struct run *run, struct server *server, const char *name)
 	if (err)
 		return err;
 	if (protocol->one_by_one) {
+		/* The schedule may have dropped the window before in the
+		 * middle: it was too old, or the spool was full. */
 		if (strcmp(server->window, name)) {
 			snprintf(server->window, sizeof(server->window), "%s",
 				 name);
@@ -577,6 +579,7 @@ static void read_input(struct run *run)
 	char bytes[4096];
 	ssize_t got = read(INPUT, bytes, sizeof(bytes));
 
+	/* Each byte announces a window. */
 	if (got > 0) {
 		run->has_windows = true;
 		run->scan_ns = run->now.mono_ns + SCAN_WAIT_NS;

@@ -121,7 +121,7 @@ static int set_options(struct sender *sender, struct lane *lane,
 	CURL *easy = lane->easy;
 	CURLcode result = CURLE_OK;
 
-	/* Without the file of certificates of an earlier load. */
+	/* Drops CAINFO: the endpoint may have been loaded again without it. */
 	curl_easy_reset(easy);
 	SET(PRIVATE, lane);
 	SET(URL, lane->url);

@@ -144,7 +144,7 @@ int spool_scan(struct spool *spool, struct schedule *schedule,
 		err = schedule_see(schedule, entry->d_name, bytes, done, now);
 	}
 	closedir(folder);
-	/* The marks of windows that are left out are still to be read. */
+	/* The next scan must read the marks of the windows left out. */
 	spool->was_scanned =
 		!schedule->left_out && (spool->was_scanned || !err);
 	return err;
