@@ -297,6 +297,7 @@ static void arena_free(struct arena *arena)
 		static struct log_limit limit;
 		uint64_t lost;
 
+		/* Modules may keep references after its pages are unmapped. */
 		map_log_close(arena->setup.map_log);
 		lost = map_log_lost(arena->setup.map_log);
 		if (lost && arena->setup.recording)

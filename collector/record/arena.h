@@ -258,8 +258,9 @@ int arena_is_mapped_soon(const struct arena *arena, pid_t pid);
 
 /* Returns slot @index, below slot_count, in the shared memory. Any thread. */
 struct slot_shm *arena_slot_shm(const struct arena *arena, uint32_t index);
-/* Returns the count cells of slot @index: setup->functions_max cells; cell 0 belongs to no function. The program may write them at any time,
- * so load each word once. Any thread. */
+/* Returns the count cells of slot @index: setup->functions_max cells; cell 0
+ * belongs to no function. The program may write them at any time, so load each
+ * word once. Any thread. */
 struct count_cell *arena_counts(const struct arena *arena, uint32_t index);
 /* Returns the reader of the ring of slot @index; the first call makes it. The
  * drain worker of the slot. */

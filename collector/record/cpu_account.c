@@ -536,6 +536,10 @@ static void hold_against_truth(const struct cpu_account *account,
 		double stolen =
 			(double)MIN(known - truth->used_ns, truth->steal_ns);
 
+		/* The kernel's task clock runs on while a hypervisor has the
+		 * CPU: that time is subtracted. Any further excess belongs to
+		 * processes that nobody waited for, which getrusage() does not
+		 * include. */
 		out->scale = 1 - stolen / all;
 		out->ns = 0;
 		for (size_t i = 0; i < out->rows; i++) {

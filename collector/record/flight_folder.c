@@ -80,6 +80,7 @@ static int open_snapshots(struct flight_folder *folder)
 	int fd;
 	struct stat ours, there;
 
+	/* A person may have removed or moved the folder. */
 	if (folder->fd >= 0 && fstat(folder->fd, &ours) == 0 &&
 	    fstatat(folder->dir_fd, SNAPSHOTS_NAME, &there,
 		    AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -165,6 +166,7 @@ static void remove_oldest(struct flight_folder *folder)
 	const struct kept *one = &folder->kept[0];
 	struct stat status;
 
+	/* The name may lead to a folder of somebody else by now. */
 	if (!fstatat(folder->fd, one->name, &status, AT_SYMLINK_NOFOLLOW) &&
 	    status.st_dev == one->dev && status.st_ino == one->ino &&
 	    !own_files_remove_snapshot(folder->fd, one->name))

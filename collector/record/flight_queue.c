@@ -94,6 +94,7 @@ void flight_queue_put(struct flight_queue *queue,
 
 		/* relaxed: a figure for a person */
 		atom_add_rlx(&queue->rest_count, 1);
+		/* First the end: flight_queue_rest() reads it last. */
 		do {
 			/* relaxed: compared again below */
 			old = atom_load_rlx(&queue->rest_end_ns);

@@ -28,6 +28,7 @@ static int write_view(const struct flight_wish *wish, struct cut_file *file,
 	if (err)
 		return err;
 	result->kept_from_ns = flight_view_first_ns(view);
+	/* Not before all threads are complete, unless no range remains. */
 	range.from = result->kept_from_ns < wish->to_ns
 			     ? MAX(wish->from_ns, result->kept_from_ns)
 			     : wish->from_ns;

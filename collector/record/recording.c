@@ -118,6 +118,8 @@ static void write_preamble(struct recording *recording)
 	uint8_t packet[PACKET_BYTES], uuid[16];
 	uint64_t half[2] = { random_u64(), random_u64() };
 
+	/* Viewers align traces of other machines by the wall clock, so both are
+	 * read again if the thread lost its CPU between them. */
 	for (int i = 0; i < CLOCK_TRIES; i++) {
 		clocks.boottime = clock_read_ns(CLOCK_BOOTTIME);
 		clocks.realtime = clock_read_ns(CLOCK_REALTIME);
