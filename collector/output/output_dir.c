@@ -140,6 +140,7 @@ static int prepare_old(struct output_dir *output)
 			output->old);
 		return -EBUSY;
 	}
+	/* A new, empty folder reserves the name; rename() replaces it. */
 	if (asprintf(&older, "%s.%08" PRIx32, output->old,
 		     (uint32_t)random_u64()) < 0)
 		return -ENOMEM;
@@ -163,6 +164,7 @@ static int move_aside(struct output_dir *output, int fd)
 	int err;
 	struct stat folder, current;
 
+	/* A program started in the moved folder would end up in DIR.old. */
 	if (fstat(fd, &folder) == 0 && stat(".", &current) == 0 &&
 	    folder.st_dev == current.st_dev &&
 	    folder.st_ino == current.st_ino) {
@@ -326,6 +328,8 @@ void output_dir_undo(struct output_dir *output)
 	int fd = openat(output->parent_fd, last_part(output->dir),
 			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
+	/* The collector may have made files before the program failed to
+	 * start. */
 	if (fd >= 0) {
 		if (output->found_empty)
 			own_files_remove(fd);

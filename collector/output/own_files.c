@@ -107,9 +107,9 @@ static bool is_own_file(int dir_fd, const char *name, bool inner)
 {
 	struct stat status;
 
-	/* WHY_NAME is the only name that another tool may use, so its contents
-	 * must name perfrec. */
 	for (size_t i = 0; i < ARRAY_SIZE(table); i++)
+		/* WHY_NAME is the only name that another tool may use, so its
+		 * contents must name perfrec. */
 		if (matches_pattern(table[i].name, name, strlen(name)) ||
 		    is_unfinished(&table[i], name))
 			return (inner || !table[i].inner) &&
