@@ -356,13 +356,13 @@ static enum wire_status accept_program(struct collector *collector,
 	return WIRE_ACCEPTED;
 }
 
-/* Waits are only read if the kernel reports context switches. */
 static uint32_t what_to_ask(const struct collector *collector)
 {
 	uint32_t asks = collector->options->calls_to ? WIRE_ASK_BIND : 0;
 
 	if (collector->options->sched)
 		asks |= WIRE_ASK_END;
+	/* Waits are only read if the kernel reports context switches. */
 	if (collector->options->sched && collector->cpu)
 		asks |= WIRE_ASK_LOOK;
 	return asks;

@@ -517,6 +517,7 @@ static int start_retention(struct daemon *daemon)
 		return 0;
 	err = retention_new(daemon->options.output, limits, &owner,
 			    &daemon->collector.retention);
+	/* The only timer that wakes an idle daemon. */
 	if (!err && (limits->all.age_ns || limits->each.age_ns)) {
 		const struct itimerspec period = { { AGES_S, 0 },
 						   { AGES_S, 0 } };

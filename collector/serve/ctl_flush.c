@@ -67,8 +67,6 @@ static void flush_files(struct job *job)
 	uint64_t one = 1;
 	struct trace_file *trace = recording_setup(item->recording)->trace;
 
-	/* Also puts the reference. If it is the last one, the recording
-	 * ends. */
 	trace_file_flush(trace);
 	item->bytes = trace_file_bytes(trace);
 	if (item->snapshot &&
@@ -77,6 +75,7 @@ static void flush_files(struct job *job)
 	snapshot_make_name("heap", item->heap);
 	if (heap_files_snapshot(item->recording, item->heap) < 0)
 		item->heap[0] = '\0';
+	/* If it is the last reference, the recording ends here. */
 	recording_put(&item->recording);
 	/* order: rel, FLUSH: the files are written. The main thread may free
 	 * the item from now on. */

@@ -327,9 +327,9 @@ void pull_profile_start(struct collector *collector)
 	pull_change_init(&g_profiles.lock, &g_profiles.change);
 }
 
+/* The lock is not destroyed: jobs of recordings may still use it. */
 void pull_profile_stop(void)
 {
-	/* Jobs of recordings may still use the lock. */
 	lock_acquire(&g_profiles.lock);
 	g_profiles.stopping = true;
 	pthread_cond_broadcast(&g_profiles.change);

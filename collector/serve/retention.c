@@ -262,6 +262,7 @@ static const char *why_beyond(const struct keep_limit *limit,
 	return NULL;
 }
 
+/* @kept is sorted, newest first. */
 static void mark_old(struct kept *kept, size_t count,
 		     const struct keep_limit *limit, uint64_t now_ns)
 {
