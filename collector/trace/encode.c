@@ -40,13 +40,10 @@ static struct encode_template make_template(uint32_t sequence,
 {
 	struct encode_template template = { .name_iid = name_iid };
 	uint8_t bytes[ENCODE_EVENT_BYTES] = { 0 }, *event, *out;
-	uint8_t *end;
 
 	bytes[0] = TAG_TRACE_PACKET;
 	bytes[2] = TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID;
-	end = varint_put(bytes + 3, sequence);
-	bytes[1] = (uint8_t)(end - bytes - 2);
-	event = end;
+	event = varint_put(bytes + 3, sequence);
 	out = put_slice_event(event, name_iid);
 	*out++ = TAG_TRACE_PACKET_TIMESTAMP;
 	bytes[1] = (uint8_t)(out - bytes - 1);
