@@ -80,6 +80,7 @@ static void free_sequence(struct flight_sequence *sequence)
 	free(sequence);
 }
 
+/* @sequence has no segment. */
 static void forget_sequence(struct flight_memory *memory,
 			    struct flight_sequence *sequence)
 {

@@ -227,6 +227,8 @@ static void put_kept(struct flight_view *view, struct view_sequence *sequence)
 	put_cut(view, &more);
 	compact_unpack_init(&sequence->unpack, sequence->id,
 			    sequence->start_ns);
+	/* Steps do not matter for the state of other tracks: these packets are
+	 * from before the view. */
 	for (uint32_t i = 0; i < sequence->left.count; i++) {
 		const struct left_track *track = &sequence->left.tracks[i];
 		uint64_t ns = sequence->unpack.encoder.last_ns;

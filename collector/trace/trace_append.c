@@ -168,6 +168,7 @@ static int admit_pending(struct writer *writer, uint64_t bytes)
 			return -ENOMEM;
 		open += (uint64_t)(int64_t)writer->blocks[i].opened;
 	}
+	/* Keeps room for the end of the trace: losses, marks, open slices. */
 	bytes += OUT_LOSSES_BYTES(known) + (uint64_t)known * STOP_MARK_BYTES +
 		 open * END_BYTES + file->late_bytes;
 	return file->max_bytes && bytes > file->max_bytes - file->bytes

@@ -126,6 +126,7 @@ void trace_block_give_back(struct trace_file *file, struct trace_block *block)
 		modules_put(&block->modules);
 	free(block->index);
 	if (block < file->blocks || block >= file->blocks + file->block_count) {
+		/* It was made while the pool was empty. */
 		munmap(block, sizeof(*block));
 		block = NULL;
 	}

@@ -369,9 +369,10 @@ static int give_up(struct trace_keep *keep)
 	rest.compress = trace_file_is_compressed(keep->file);
 	err = keep->make_head(&rest, &head);
 	if (!err) {
-		uint64_t from = gone;
+		/* With the block of the file system that the hole before
+		 * shares with this one. */
+		const uint64_t from = gone - gone % HOLE_ALIGN;
 
-		from -= from % HOLE_ALIGN;
 		/* If this fails, the disk fills up, which is reported. */
 		(void)!fallocate(keep->file->fd,
 				 FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,

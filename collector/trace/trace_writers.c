@@ -162,6 +162,7 @@ static void *writer_main(void *context)
 		pulse_end();
 		if (!writer->compress && trace_compress_is_due(writer->file))
 			start_compressing(writer);
+		/* All blocks of the run are in the file or dropped. */
 		file = writer->file;
 		lock_acquire(&file->lock);
 		file->written += writer->run;
