@@ -307,11 +307,10 @@ static void put_args(const struct note *note, const struct site *site,
 
 /* --- arguments of functions ---------------------------------------------- */
 
-/* Returns the cell with the text of word @word in the texts behind @at; NULL:
- * there is none. */
-static const struct word_text *find_word_text(const struct bytes *words,
-					      size_t at, uint32_t word,
-					      struct word_text *out)
+/* Returns the text of word @word in the texts behind @at, and its head in @out;
+ * NULL: there is none. */
+static const char *find_word_text(const struct bytes *words, size_t at,
+				  uint32_t word, struct word_text *out)
 {
 	while (words->count - at >= sizeof(*out)) {
 		size_t bytes;
@@ -322,8 +321,7 @@ static const struct word_text *find_word_text(const struct bytes *words,
 		if (out->bytes > WORD_TEXT_MAX || bytes > words->count - at)
 			return NULL;
 		if (out->word == word)
-			return (const struct word_text *)(words->at + at -
-							  sizeof(*out));
+			return (const char *)words->at + at;
 		at += bytes;
 	}
 	return NULL;
@@ -370,10 +368,9 @@ static bool put_word_text(const struct note *note, size_t texts, uint32_t word,
 		[WORD_TEXT_UNREAD] = "<not read>",
 	};
 	struct word_text head;
-	const struct word_text *at =
-		find_word_text(&note->words, texts, word, &head);
+	const char *text = find_word_text(&note->words, texts, word, &head);
 
-	if (!at || head.state > WORD_TEXT_UNREAD)
+	if (!text || head.state > WORD_TEXT_UNREAD)
 		return false;
 	if (head.state == WORD_TEXT_NULL)
 		put_word_arg(target, name, NOTE_POINTER, 0);
@@ -381,9 +378,8 @@ static bool put_word_text(const struct note *note, size_t texts, uint32_t word,
 		put_word_string(target, name, instead[head.state],
 				strlen(instead[head.state]), false, 0);
 	else
-		put_word_string(target, name, (const char *)(at + 1),
-				head.bytes, head.state == WORD_TEXT_CUT,
-				head.length);
+		put_word_string(target, name, text, head.bytes,
+				head.state == WORD_TEXT_CUT, head.length);
 	return true;
 }
 
