@@ -68,11 +68,10 @@ uint32_t lanes_bucket(const struct async_lanes *lanes, uint64_t a, uint64_t b,
 	const unsigned __int128 product =
 		(unsigned __int128)(a ^ lanes->secret[0]) *
 		(b ^ lanes->secret[1]);
-
 	uint64_t hash = (uint64_t)(product ^ product >> 64);
 
 	/* Keys at equal distances have products at equal distances: with some
-	 * secrets their low bits are few. */
+	 * secrets their low bits have few values. */
 	for (int i = 0; i < 2; i++) {
 		hash ^= hash >> 32;
 		hash *= 0x9e3779b97f4a7c15ULL;

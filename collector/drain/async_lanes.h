@@ -59,9 +59,9 @@ void lanes_flush(struct async_lanes *lanes);
  * it with the same number of @bytes. @memory may be NULL. */
 void *lanes_take_memory(struct async_lanes *lanes, size_t bytes);
 void lanes_give_memory(struct async_lanes *lanes, void *memory, size_t bytes);
-/* Returns the bucket of a key of two numbers. @buckets is a power of two, and a
- * bucket of more buckets lies in the bucket of its low bits. The program chooses
- * the numbers, but does not know the secret. */
+/* Returns the bucket of a key of two numbers. @buckets is a power of two; with
+ * twice as many, a key of bucket i is in bucket i or i + @buckets. The program
+ * chooses the numbers, but does not know the secret. */
 uint32_t lanes_bucket(const struct async_lanes *lanes, uint64_t a, uint64_t b,
 		      uint32_t buckets);
 

@@ -394,8 +394,7 @@ void async_slices_finish(struct async_slices *slices, uint64_t end_ns)
 
 	order_release_all(slices->order);
 	slices->last_ns = MAX(slices->last_ns, end_ns);
-	/* Ends all open slices. A bucket has the slices of a lane innermost
-	 * first. */
+	/* A bucket has the slices of a lane innermost first. */
 	event = (struct async_event){ .type = ASYNC_END,
 				      .ns = slices->last_ns,
 				      .cpu.on_ns = ASYNC_CPU_UNKNOWN };

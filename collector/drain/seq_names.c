@@ -71,6 +71,7 @@ void seq_names_release(struct seq_names *names)
 	*names = (struct seq_names){ 0 };
 }
 
+/* @name is not in the table yet. Returns NULL without room. */
 static struct seq_name *add_seq_name(struct seq_names *names,
 				     struct seq_name name)
 {

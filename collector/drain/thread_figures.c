@@ -89,6 +89,7 @@ bool thread_figures_end(const struct thread *thread, struct thread_end *out)
 	    thread_figures_possible(out, out->ns - start_ns))
 		return true;
 	out->ns = now_ns;
+	/* After an exec, /proc has the figures of the new image. */
 	ending = process_ending(thread->process);
 	return thread->tid_known &&
 	       (!ending || ending->why != PROCESS_EXECED) &&
