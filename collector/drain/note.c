@@ -463,7 +463,7 @@ void note_encode_words(const struct note *note,
 {
 	const struct target target = { names, fields, interned };
 	uint32_t count = is_end ? THUNK_WORDS_EXIT : layout->words;
-	char name[sizeof("args.") + CALL_NAME_BYTES];
+	char name[sizeof("args.") + CALL_NAME_BYTES] = "args.";
 
 	/* Not all words have arrived. */
 	if (note->words.failed ||
@@ -477,7 +477,9 @@ void note_encode_words(const struct note *note,
 		return;
 	}
 	for (uint32_t i = 0; i < layout->count; i++) {
-		snprintf(name, sizeof(name), "args.%s", layout->value[i].name);
+		/* Not snprintf(): each argument of each call comes here. */
+		memcpy(name + strlen("args."), layout->value[i].name,
+		       CALL_NAME_BYTES);
 		counts->cut_args += !put_call_value(note, count, &target, name,
 						    &layout->value[i]);
 	}
