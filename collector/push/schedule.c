@@ -229,8 +229,8 @@ uint32_t schedule_pick(struct schedule *schedule, uint32_t lane,
 		one->batch_now = one->batch_max;
 	if (one->is_busy || now->mono_ns < ready_ns(schedule, lane))
 		return 0;
-	/* An older window in between would have it sent from its first part
-	 * once more. */
+	/* A begun window goes first: after an older one in between, all its
+	 * parts would be sent again. */
 	for (size_t i = 0; one->batch_max == 1 && i < schedule->count; i++)
 		if (schedule->windows[i].begun & bit) {
 			first = i;
