@@ -18,9 +18,10 @@
 #include "shared/compiler.h"
 
 #define INTERRUPT_NS 50000000
-/* Without a request for this long, the descriptors in hand hold all threads. */
+/* If no thread has asked for another descriptor for this long, the descriptors
+ * in hand hold all threads. */
 #define HELD_NS 50000000
-/* Before an idle thread looks at the queue again. */
+/* Pause before an idle thread looks at the queue again. */
 #define LINGER_NS 1000000
 /* With this many descriptors waiting, another thread starts instead. */
 #define LINGER_WAITING_MAX 16
@@ -85,7 +86,8 @@ static int start_thread(struct closer *closer)
 	return -err;
 }
 
-/* Not if one will look at the queue anyway. g_lock held. */
+/* Wakes or starts a thread, unless one will look at the queue anyway. g_lock
+ * held. */
 static void tell_one(struct closer *closer)
 {
 	if (closer->coming ||
@@ -106,8 +108,9 @@ static void ignore_signal(int number)
 	(void)number;
 }
 
-/* Interrupts close(2) in the calling thread by SIGRTMIN, which other threads
- * block or never get. Returns false if timers are not available. */
+/* Makes a timer that interrupts close(2) in the calling thread by SIGRTMIN,
+ * which other threads block or never get. Returns false if timers are not
+ * available. */
 static bool make_interrupts(timer_t *timer)
 {
 	struct sigaction action = { .sa_handler = ignore_signal };
@@ -123,7 +126,8 @@ static bool make_interrupts(timer_t *timer)
 	       timer_create(CLOCK_MONOTONIC, &event, timer) == 0;
 }
 
-/* With unread messages the peer gets ECONNRESET and loses the last ones. */
+/* Discards unread messages. Otherwise the peer gets ECONNRESET and loses the
+ * last messages from this side. */
 static void drop_unread(int socket)
 {
 	char bytes[4096];
@@ -163,7 +167,8 @@ static void linger(struct closer *closer)
 	closer->lingering--;
 }
 
-/* Frees @done, the entry of the descriptor just closed (may be NULL). */
+/* Returns the next descriptor to close, or NULL. Frees @done, the entry of the
+ * descriptor just closed (may be NULL). */
 static struct closing *next_closing(struct closer *closer, struct closing *done)
 {
 	uint64_t now = clock_monotonic_ns();

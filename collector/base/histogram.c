@@ -67,7 +67,7 @@ static size_t octave_bytes(const struct histogram *histogram)
 	return LOW_BYTES + WEIGHT_BYTES + (histogram->high ? HIGH_BYTES : 0);
 }
 
-/* For the fast path of histogram_add(). */
+/* Sets the range of values for the fast path of histogram_add(). */
 static void set_limits(struct histogram *histogram)
 {
 	uint32_t last = end_bucket(histogram) - 1;
@@ -79,8 +79,8 @@ static void set_limits(struct histogram *histogram)
 	histogram->limit = MIN(histogram->max, most) - histogram->first + 1;
 }
 
-/* @octaves from @first on include the old ones. Returns false without
- * memory. */
+/* Moves the counts to new memory for @octaves from bucket @first on, which
+ * include the old octaves. Returns false without memory. */
 static bool move_to(struct histogram *histogram, uint32_t first,
 		    uint32_t octaves)
 {
@@ -122,7 +122,8 @@ static bool move_to(struct histogram *histogram, uint32_t first,
 	return true;
 }
 
-/* Also adds all octaves between it and the others. */
+/* Adds the octave of @bucket and all between it and the others. Returns false
+ * without memory. */
 static bool add_room(struct histogram *histogram, uint32_t bucket)
 {
 	uint32_t first = bucket / HISTOGRAM_OCTAVE * HISTOGRAM_OCTAVE;
@@ -212,7 +213,7 @@ void histogram_add_many(struct histogram *histogram, uint64_t value,
 	add_value(histogram, value, count, 0);
 }
 
-/* @to is empty. */
+/* Moves all of @from to the empty @to. */
 static void move_all(struct histogram *to, struct histogram *from)
 {
 	uint64_t max = MAX(to->max, from->max);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * http - what servers of libmicrohttpd have in common. Threads of libmicrohttpd
- * that have a connection, unless a function says otherwise.
+ * http - what servers of libmicrohttpd have in common. For threads of
+ * libmicrohttpd that have a connection, unless a function says otherwise.
  */
 #ifndef PERFREC_COLLECTOR_BASE_HTTP_H
 #define PERFREC_COLLECTOR_BASE_HTTP_H
@@ -11,8 +11,8 @@
 #include <stdint.h>
 
 /* Answers with @response of the type @type (NULL: none), which no cache keeps
- * and no browser takes for another type. Takes over @response. NULL, no memory:
- * returns MHD_NO, which closes the connection. */
+ * and no browser takes for another type. Takes over @response. If @response is
+ * NULL (no memory), returns MHD_NO, which closes the connection. */
 enum MHD_Result http_answer(struct MHD_Connection *connection,
 			    unsigned int status, struct MHD_Response *response,
 			    const char *type);

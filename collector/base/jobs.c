@@ -51,7 +51,8 @@ void jobs_group_wait(struct jobs_group *group)
 
 /* --- the thread ----------------------------------------------------------- */
 
-/* Returns NULL if there are no more. */
+/* Waits for the next job. Returns NULL if there are no more. Sets *@nice to the
+ * requested nice value. */
 static struct job *next_job(struct jobs *jobs, int *nice)
 {
 	struct job *job;

@@ -60,8 +60,9 @@ json_t *json_number(uint64_t value)
 	return json_integer((json_int_t)MIN(value, (uint64_t)INT64_MAX));
 }
 
-/* 0: the character does not steer a terminal. jansson has already escaped ASCII
- * control characters except DEL; line ends and blanks lie between texts. */
+/* Returns the length of the character at @text if it steers a terminal, else 0.
+ * jansson has already escaped ASCII control characters except DEL; line ends
+ * and blanks lie between texts. */
 static size_t steering_bytes(const char *text, size_t left)
 {
 	size_t length;
@@ -72,8 +73,8 @@ static size_t steering_bytes(const char *text, size_t left)
 	return length && utf8_steers(text, length) ? length : 0;
 }
 
-/* A piece is whole characters. Unlocked, because there are many pieces and one
- * thread. */
+/* Writes a piece of a dump, which consists of whole characters. Returns 0 or
+ * -1. Unlocked, because there are many pieces and one thread. */
 static int write_piece(const char *text, size_t size, void *to)
 {
 	FILE *out = to;

@@ -22,7 +22,8 @@ static bool is_socket(const char *path)
 	return lstat(path, &status) == 0 && S_ISSOCK(status.st_mode);
 }
 
-/* A killed collector leaves its socket there. */
+/* Returns true if no process listens at @address: a killed collector leaves its
+ * socket there. */
 static bool is_stale(const struct sockaddr_un *address, int type)
 {
 	int fd = socket(AF_UNIX, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -115,8 +116,9 @@ void listener_close(struct listener *listener)
 	*listener = LISTENER_NONE;
 }
 
-/* Uses the spare descriptor. Another thread may take it first; then the loop
- * reports the same connection again at once, so pause. */
+/* Accepts and closes a connection with the spare descriptor. Another thread may
+ * take the descriptor first; then the loop reports the same connection again at
+ * once, so pause. */
 static void turn_away(struct listener *listener)
 {
 	const struct timespec pause = { 0, TURN_AWAY_PAUSE_NS };

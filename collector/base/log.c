@@ -62,7 +62,9 @@ void log_at(enum log_level level, const char *format, ...)
 	va_end(args);
 }
 
-/* @limit is a bucket of LIMIT_LINES lines, refilled by one each LIMIT_NS. */
+/* Returns true if one more line may be written. @limit is a bucket of
+ * LIMIT_LINES lines, refilled by one line each LIMIT_NS. Sets *@withheld to the
+ * number of lines dropped before. The lock of log_limited() is held. */
 static bool take_line(struct log_limit *limit, uint64_t *withheld)
 {
 	uint64_t now = clock_monotonic_ns(), room = LIMIT_LINES * LIMIT_NS;

@@ -64,7 +64,7 @@ static bool is_same(const struct pool *pool, const void *a, const void *b)
 			 : !memcmp(a, b, pool->key_bytes);
 }
 
-/* An empty slot is where it belongs. */
+/* Returns the slot of @item, or the empty slot where it belongs. */
 static uint32_t *find_slot(const struct pool *pool, const void *item)
 {
 	uint64_t hash =

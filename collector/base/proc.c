@@ -56,8 +56,8 @@ uint64_t proc_resident_bytes(pid_t pid)
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
-/* The key starts a line. A process name may contain anything, but its newlines
- * are escaped. */
+/* Returns the text behind "@key" at the start of a line, or NULL. A process
+ * name may contain anything, but its newlines are escaped. */
 static const char *find_key(const char *status, const char *key)
 {
 	size_t length = strlen(key);
@@ -103,7 +103,8 @@ long proc_status_number(const char *status, const char *key)
 	return found ? atol(found) : -1;
 }
 
-/* The ids are real, effective, saved, of files. Sets *@id to the first. */
+/* Returns true if the four ids behind @key (real, effective, saved, of files)
+ * are equal. Sets *@id to the first. */
 static bool has_one_id(const char *status, const char *key, unsigned int *id)
 {
 	const char *found = find_key(status, key);
@@ -140,7 +141,7 @@ const char *proc_stat_field(const char *stat, int number)
 	return at ? at : "";
 }
 
-/* True as well if it is gone. */
+/* Returns true if thread @tid of @pid is dying or gone. */
 static bool is_dying(pid_t pid, int tid)
 {
 	char name[64], text[PROC_STATUS_BYTES];

@@ -34,7 +34,8 @@
 #define ROUNDS_MAX 100
 #define ROUND_NS 5000000
 
-/* A variable of its own has the same name, or it is hidden. */
+/* Returns true if the command does not get the variable @entry of this process:
+ * a variable of its own has the same name, or it is hidden. */
 static bool is_left_out(const struct shell_command *command, const char *entry)
 {
 	size_t length = strcspn(entry, "=");
@@ -48,7 +49,8 @@ static bool is_left_out(const struct shell_command *command, const char *entry)
 	return !strncmp(entry, ID_NAME "=", sizeof(ID_NAME));
 }
 
-/* NULL without memory. The caller frees the array, not its entries. */
+/* Returns the environment of @command with the variable @id, or NULL without
+ * memory. The caller frees the array, not its entries. */
 static const char **make_environment(const struct shell_command *command,
 				     const char *id)
 {
@@ -91,7 +93,8 @@ static int spawn_shell(const struct shell_command *command,
 	return -err;
 }
 
-/* Returns 0, -ETIMEDOUT, -ECANCELED or another -errno. */
+/* Waits until the process of @pidfd has ended. Returns 0, -ETIMEDOUT,
+ * -ECANCELED or another -errno. */
 static int wait_for_end(const struct shell_command *command, int pidfd)
 {
 	struct pollfd fds[] = {
@@ -116,8 +119,8 @@ static int wait_for_end(const struct shell_command *command, int pidfd)
 	}
 }
 
-/* Looks at ENVIRON_BYTES of the environment; @buffer has room for them. Returns
- * whether @id is there. */
+/* Kills process @pid if the first ENVIRON_BYTES of its environment have the
+ * variable @id. @buffer has room for them. Returns true if they have it. */
 static bool kill_marked(pid_t pid, const char *id, char *buffer)
 {
 	/* First: a later process of the same id is not killed. */
@@ -135,8 +138,8 @@ static bool kill_marked(pid_t pid, const char *id, char *buffer)
 	return marked;
 }
 
-/* Only processes of this user. A round also finds processes that were forked
- * during the round before. */
+/* Kills this user's processes whose environment has @id. A round also finds
+ * processes that were forked during the round before. */
 static void kill_all_marked(const char *id)
 {
 	const struct timespec pause = { .tv_nsec = ROUND_NS };

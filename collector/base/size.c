@@ -11,7 +11,8 @@
 
 #include "shared/compiler.h"
 
-/* strtoull(3) would also accept signs, blanks and hexadecimal. */
+/* Parses digits only: strtoull(3) would also accept signs, blanks and
+ * hexadecimal. */
 static int parse_digits(const char *text, uint64_t *out, const char **rest)
 {
 	char *end;

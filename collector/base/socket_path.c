@@ -35,7 +35,8 @@ static bool is_usable_folder(const char *path, bool all)
 	       (!all || status.st_mode & S_IXOTH);
 }
 
-/* Leaves room for the suffix of the other socket. Logs -ENAMETOOLONG. */
+/* Formats a path into @out and leaves room for the suffix of the other socket.
+ * Returns 0, or -ENAMETOOLONG after logging. */
 ATTR_PRINTF(2, 3)
 static int make_path(char out[SOCKET_PATH_BYTES], const char *format, ...)
 {
@@ -75,7 +76,8 @@ static const char *temporary_folder(void)
 	return folder && folder[0] ? folder : "/tmp";
 }
 
-/* Another user may have created it before, in the temporary folder. */
+/* Creates @folder in the temporary folder, where another user may have created
+ * it before. Returns 0, or -errno after logging. */
 static int make_private(const char *folder)
 {
 	struct stat status;
@@ -159,7 +161,8 @@ void socket_path_clean_up(const char *socket)
 
 /* --- leftovers of killed collectors -------------------------------------- */
 
-/* No process listens, or will: its folder has not changed for a while. */
+/* Returns true if no process listens or will listen at the socket @path: its
+ * folder has not changed for a while. */
 static bool is_deserted(const char *folder, const char *path)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
@@ -181,7 +184,8 @@ static bool is_deserted(const char *folder, const char *path)
 	return refused;
 }
 
-/* Collectors may be killed together with their perfrec. */
+/* Removes folders of socket_path_private() in @below whose collectors were
+ * killed together with their perfrec. */
 static void remove_stale(const char *below)
 {
 	char folder[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];

@@ -52,7 +52,7 @@ int task_times_parse_schedstat(const char *text, struct task_times *out)
 	return 0;
 }
 
-/* Another field must be behind it. */
+/* Parses field @field of @stat, a number with another field behind it. */
 static bool stat_number(const char *stat, enum stat_field field,
 			uint64_t *number)
 {
@@ -100,7 +100,8 @@ static int read_file(pid_t pid, pid_t tid, const char *name, char *text,
 	return errno && errno != ENOENT ? -errno : -ESRCH;
 }
 
-/* Our first thread has run, so its counts are not 0. */
+/* Returns true if this kernel has the counters: our first thread has run, so
+ * they are not 0 then. */
 static bool kernel_counts(void)
 {
 	struct task_times times = { 0 };

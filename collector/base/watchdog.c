@@ -33,8 +33,8 @@ static struct watchdog {
 	struct late late[LATE_MAX];
 } g;
 
-/* Makes one if there is none; NULL without room. That of older work may be
- * reused. */
+/* Returns the entry of the piece of work @pulse, or a new one, or NULL without
+ * room. An entry of an older piece of work may be reused. */
 static struct late *late_of(const struct pulse *pulse)
 {
 	struct late *room = NULL;
