@@ -55,7 +55,8 @@ double calibrate_own_sample_ns(uint32_t stack_bytes)
 	return ns;
 }
 
-/* Several pages at once, as the shim does in its ring. */
+/* Returns the ns to touch a page of @fd. Touches several pages at once, as the
+ * shim does in its ring. */
 static double populate_ns(int fd)
 {
 	const size_t bytes = PAGES * (size_t)COST_PAGE_BYTES;
@@ -152,7 +153,8 @@ static int compare_gaps(const void *a, const void *b)
 	return (*left > *right) - (*left < *right);
 }
 
-/* Most interruptions of this loop are samples. 0: there were too few. */
+/* Returns the median ns of interruptions of this loop; most interruptions are
+ * samples. 0: there were too few. */
 static double median_gap_ns(struct perf_event_mmap_page *page)
 {
 	uint64_t gap[GAPS], now = clock_boottime_ns(), before = now;
@@ -176,9 +178,10 @@ static double median_gap_ns(struct perf_event_mmap_page *page)
 	return (double)gap[MIDDLE];
 }
 
-/* A program pays more for a sample than the kernel: it finds its caches and
- * predicted branches taken. Lua and a C++ parser at 4,000 samples a second,
- * against none, paid 22 to 36 us, where the kernel took 14 to 20. */
+/* A sample costs the program this many times the ns that the kernel takes for
+ * it, because it also drives the program out of caches and branch predictors.
+ * Lua and a C++ parser at 4,000 samples a second, against none, paid 22 to 36
+ * us, where the kernel took 14 to 20. */
 #define PERF_COLD 1.6
 
 double calibrate_perf_ns(uint32_t stack_bytes)

@@ -56,7 +56,8 @@ static void make_cpu_comments(struct recording *recording, struct comments *out)
 		comments_add_count(out, rows[i].form, rows[i].count);
 }
 
-/* A row is of many processes, so its pid is 0, which no process has. */
+/* Adds rows for processes without a sample. A row stands for many processes, so
+ * its pid is 0, which no process has. */
 static void add_unsampled_rows(struct recording *recording,
 			       const struct cpu_sum *sum)
 {
@@ -78,7 +79,8 @@ static void add_unsampled_rows(struct recording *recording,
 	}
 }
 
-/* Times are whole in any case: getrusage() tells them. */
+/* Notes that the kernel lost records. Times are complete in any case, because
+ * getrusage() has them. */
 static void note_lost_records(struct recording *recording,
 			      const struct cpu_sum *sum)
 {
@@ -119,7 +121,8 @@ static void note_unloaded(struct recording *recording,
 	recording_note(recording, text);
 }
 
-/* NULL: nobody knows of any. */
+/* Adds the CPU time that no sample has to the profile and the totals. Returns a
+ * sum that the caller frees, or NULL: such time is unknown, or no memory. */
 static struct cpu_sum *settle_cpu_time(struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
@@ -154,8 +157,8 @@ static struct cpu_sum *settle_cpu_time(struct recording *recording)
 	sampled->thunk_ns = (uint64_t)((double)sampled->thunk_ns * sum->scale);
 	sampled->ns += sum->ns + sum->unknown_ns;
 	totals->unloaded_programs = sum->unloaded;
-	/* Not only samples are lost; and no more can be lost than the CPU time
-	 * has room for. */
+	/* The kernel counts lost records of all kinds. No more samples can be
+	 * lost than the CPU time has room for. */
 	due = sampled->ns / truth.period_ns;
 	if (truth.known)
 		totals->lost_cpu_samples = MIN(totals->lost_cpu_samples,

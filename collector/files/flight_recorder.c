@@ -95,7 +95,7 @@ static void take_events(struct recording *recording)
 	flight_windows_add_rest(&recorder->windows, &rest);
 }
 
-/* A full memory soon drops the events before. */
+/* Returns the time before which a full memory soon drops events; 0: none. */
 static uint64_t hurry_before(struct recording *recording, uint64_t now_ns)
 {
 	const struct recording_setup *setup = recording_setup(recording);

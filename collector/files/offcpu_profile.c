@@ -63,6 +63,7 @@ static void make_offcpu_comments(struct recording *recording,
 
 /* --- the rest ------------------------------------------------------------ */
 
+/* The waits of one tree on their way into the profile. */
 struct rest {
 	const struct cct_flat *flat;
 	struct stacks *stacks;
@@ -73,13 +74,15 @@ struct rest {
 	struct wait_totals inferred;
 };
 
+/* Returns true if nine of ten of @waits that were read have the value with
+ * @votes. */
 static bool is_usual(const struct kernel_waits *waits, uint32_t votes)
 {
 	return waits->read >= INFER_FROM && votes >= waits->read / 10.0 * 9;
 }
 
-/* The object of the waits that were read, or their system call. NULL: it is not
- * known. */
+/* Returns the text for those of @waits that were not read: the object of the
+ * others, or their system call. NULL: it is not known. */
 static const char *infer_object(const struct rest *rest,
 				const struct kernel_waits *waits)
 {
@@ -95,7 +98,8 @@ static const char *infer_object(const struct rest *rest,
 	return symbol_cache_told_string(rest->texts, text);
 }
 
-/* @object NULL: [unknown]. */
+/* Adds @waits that took @ns to the stack of node @i, below @object; NULL:
+ * [unknown]. */
 static void add_waits(struct rest *rest, size_t i, const char *object,
 		      uint64_t waits, uint64_t ns)
 {
@@ -117,8 +121,8 @@ static void add_waits(struct rest *rest, size_t i, const char *object,
 	}
 }
 
-/* Their time by switches is more than that by the kernel's sums
- * (off_times.h). */
+/* Adds the unidentified waits of node @i. Their time by switches is more than
+ * their time by the kernel's sums (off_times.h). */
 static void add_rest_node(struct rest *rest, size_t i)
 {
 	const struct kernel_counts *counts = &rest->flat->kernel[i];

@@ -22,7 +22,8 @@
 /* A block without a stack and its free cost this many ns more than in a loop
  * that does nothing else, where they cost 2.7 (docs/OVERHEAD.md, "Blocks"). */
 #define COLD_BLOCK_NS 1.0
-/* More than they cost: malloc() would have waited for the same memory. */
+/* Samples find this much of a block and its free in the wrappers. It is more
+ * than they cost: malloc() would have waited for the same memory. */
 #define IN_WRAPPERS_NS 8.0
 /* The error of calibration and the fastest functions is a quarter. That of
  * samples is twice their deviation, but no less than the second number
@@ -38,7 +39,8 @@ struct own_costs own_costs_early(const struct recording *recording)
 				   .outer_ns = setup->halves.outer_ns };
 }
 
-/* --alloc=auto records every block of instrumented programs. */
+/* Returns true if every block was recorded. --alloc=auto does so in
+ * instrumented programs. */
 static bool is_exact(const struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);
@@ -72,7 +74,8 @@ static double cpu_sample_ns(const struct collect_options *options)
 	return ns > 0 ? ns : calibrate_signal_ns(options->stack_bytes);
 }
 
-/* A sample of a block copies @heap_bytes of the stack. */
+/* Measures the cost of each kind of event in @counts except spans. A sample of
+ * a block copies @heap_bytes of the stack. */
 static void measure_others(const struct recording_setup *setup,
 			   const struct own_counts *counts, uint32_t heap_bytes,
 			   struct own_costs *out)
@@ -200,7 +203,7 @@ void own_costs_measure(const struct recording *recording,
 			       .heap_samples = sum->heap_samples,
 			       .cpu_samples = sum->sampled.count,
 		       },
-		       /* How much of the stack a sample of a block copied. */
+		       /* Bytes of stack that a sample copied, on average. */
 		       (uint32_t)MIN(cells * sizeof(struct record),
 				     (uint64_t)STACK_BYTES_MAX),
 		       costs);

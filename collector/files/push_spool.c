@@ -82,7 +82,7 @@ void push_spool_free(struct push_spool **spool)
 
 /* --- its windows --------------------------------------------------------- */
 
-/* Once more, to read it from its start. NULL: it is gone. */
+/* Opens the folder once more, to read it from its start. NULL: it is gone. */
 static DIR *open_windows(int fd)
 {
 	int again = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -93,7 +93,8 @@ static DIR *open_windows(int fd)
 	return dir;
 }
 
-/* NULL: there are no more. */
+/* Returns the name of the next window, and sets *@whole; NULL: there are no
+ * more. */
 static const char *next_window(DIR *dir, bool *whole)
 {
 	struct dirent *entry;
@@ -121,7 +122,7 @@ static uint64_t all_bytes(const struct push_spool *spool)
 	return bytes;
 }
 
-/* Returns how many windows are whole. */
+/* Removes windows that are not whole. Returns the number of whole windows. */
 static unsigned int tidy_windows(const struct push_spool *spool)
 {
 	DIR *dir = open_windows(spool->fd);
@@ -262,7 +263,7 @@ static int write_spool_file(int fd, const struct bytes *window)
 	return 0;
 }
 
-/* First under a hidden name. Returns 0 or -errno. */
+/* Makes the window @name, first under a hidden name. Returns 0 or -errno. */
 static int make_window(const struct push_spool *spool,
 		       const char name[WINDOW_NAME_BYTES],
 		       const struct bytes *window)

@@ -149,7 +149,8 @@ static void write_recording_profiles(struct recording *recording,
 					       &files->span_profile_bytes));
 }
 
-/* " (did you mean 'f'?)", or "". */
+/* Sets @text to " (did you mean 'f'?)" with the function whose name is nearest
+ * to that of @trigger, or to "". */
 static void name_nearest(const struct trigger *trigger,
 			 const struct function_total *function, size_t count,
 			 char *text, size_t room)
@@ -203,7 +204,7 @@ static void note_missing(struct recording *recording)
 	struct filter_matches *matches = recording_setup(recording)->matches;
 	const struct function_total *function = NULL;
 	const char *option, *pattern;
-	size_t functions = 0, nameless = 0; /* "program+0x1159" */
+	size_t functions = 0, nameless = 0; /* such as "program+0x1159" */
 	char text[256];
 	size_t at = 0;
 	int count = 0;
@@ -220,7 +221,8 @@ static void note_missing(struct recording *recording)
 	       (pattern = filter_matches_missing(matches, &at, &option))) {
 		const bool calls = !strcmp(option, "--calls-to");
 
-		/* Without functions there is nothing to match, which is said. */
+		/* Without functions there is nothing to match, which another
+		 * note says. */
 		if (!calls && !recording_sums(recording)->totals.states.known)
 			continue;
 		count++;

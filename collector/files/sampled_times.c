@@ -44,7 +44,8 @@ static struct time_facts find_facts(const struct recording *recording)
 	return facts;
 }
 
-/* 0, or -ENOMEM: they are as before. */
+/* Fills the empty @times from samples and waits, and gives functions these
+ * times. Returns 0, or -ENOMEM: functions are as before. */
 static int give_functions(struct recording *recording,
 			  struct stack_profile *times)
 {
@@ -69,7 +70,7 @@ static int give_functions(struct recording *recording,
 	return err;
 }
 
-/* @profile NULL: there is none. */
+/* Gives the profile of calls @profile (NULL: there is none) the same times. */
 static void give_stacks(const struct stack_profile *times,
 			struct stack_profile *profile, const char *name)
 {

@@ -121,6 +121,7 @@ int snapshot_begin(struct recording *recording, bool sums,
 	return 0;
 }
 
+/* A thread's trees on their way to the jobs thread. */
 struct copy {
 	struct job job;
 	struct recording *recording; /* a reference */

@@ -15,8 +15,9 @@
 /* Memory limit for the stacks of one tree, besides the tree itself. */
 #define STACKS_BYTES (1ULL << 30)
 
-/* @number is the numbers of the stacks. @sched is false if the kernel reported
- * nothing about the thread. */
+/* Sets @values to the values of the nodes that have any; @number is the numbers
+ * of their stacks. @sched is false if the kernel reported nothing about the
+ * thread. Returns the number of values. */
 static size_t collect_values(const struct cct_flat *flat, bool sched,
 			     const uint32_t *number,
 			     struct stack_values *values)

@@ -22,8 +22,9 @@
 #include "shared/own_cost.h"
 
 #define SWITCHES_MEASURED 1000
-/* More than in a loop: neither the stack nor the ring is in a cache
- * (docs/OVERHEAD.md, "Blocks"). */
+/* A sample of a block, of the usual period, costs this much more than in a
+ * loop: neither the stack nor the ring is in a cache (docs/OVERHEAD.md,
+ * "Blocks"). */
 #define COLD_SAMPLE_NS 12000.0
 /* At least this part of the time of a run is the program's. */
 #define REST_LEAST 0.01
@@ -31,7 +32,7 @@
  * missing. */
 #define TICK_NS 10000000.0
 
-/* 0: there was none. */
+/* The ns of one event of each kind; 0: there was none. */
 struct cost_of {
 	double span; /* by the fast path of the hooks */
 	double general; /* by the general path, of PAGE_GENERAL programs */
@@ -41,7 +42,8 @@ struct cost_of {
 	double a_switch, told_switch; /* of a thread; for --sched only */
 };
 
-/* Programs write their counts, so the cost may be more than fits. */
+/* Returns @ns as a whole number. Programs write their counts, so the cost may
+ * be more than fits. */
 static uint64_t whole(double ns)
 {
 	return ns < (double)INT64_MAX ? (uint64_t)ns : (uint64_t)INT64_MAX;
@@ -55,7 +57,7 @@ static double cost_if(bool wanted, enum own_cost_kind kind,
 		      : 0;
 }
 
-/* Returns the sum, and sets the cost of one. */
+/* Returns the ns of all recorded spans, and sets the cost of one. */
 static double span_cost(const struct recording *recording,
 			const struct own_costs_found *found, struct cost_of *ns)
 {
@@ -75,8 +77,10 @@ static double span_cost(const struct recording *recording,
 	       ns->general * general;
 }
 
-/* With --overhead, recorded calls are so rare that hooks run with cold caches.
- * Without enough samples, the controller's estimate raises the cost. */
+/* With --overhead, recorded calls are so rare that hooks run with cold caches,
+ * so the cost that was measured here is too low. Without enough samples, the
+ * controller's estimate raises it. Returns the ns of recorded spans and counted
+ * calls. */
 static double correct_for_budget(const struct recording *recording,
 				 const struct own_costs_found *found,
 				 struct cost_of *ns, struct own_costs *costs)
@@ -102,6 +106,7 @@ static double correct_for_budget(const struct recording *recording,
 	return warm * more + counted;
 }
 
+/* Returns the ns of hooks that recorded nothing. */
 static double idle_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
@@ -120,8 +125,8 @@ static double idle_cost(const struct recording *recording, struct cost_of *ns)
 	       ns->paused * (double)paused + ns->dropped * (double)dropped;
 }
 
-/* span_cost() has annotations that are spans, without their arguments and
- * texts. */
+/* Returns the ns of annotations. span_cost() has annotations that are spans,
+ * without their arguments and texts. */
 static double note_cost(const struct recording *recording)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
@@ -137,7 +142,8 @@ static double note_cost(const struct recording *recording)
 	       MAX(texts - span, 0) * (double)sum->note_texts;
 }
 
-/* If blocks were sampled, their number is an estimate. */
+/* Returns the ns of allocations and frees. If blocks were sampled, their number
+ * is an estimate. */
 static double heap_cost(const struct recording *recording,
 			const struct own_costs_found *found, struct cost_of *ns)
 {
@@ -168,6 +174,7 @@ static double heap_cost(const struct recording *recording,
 	       ns->heap_sample * (double)all->heap_samples;
 }
 
+/* Returns the ns of threads' first touches of the pages of rings. */
 static double page_cost(const struct recording *recording)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
@@ -179,6 +186,8 @@ static double page_cost(const struct recording *recording)
 	       page.again_ns * (double)sum->pages_again;
 }
 
+/* Returns the most ns that one switch can have cost: all of it is system
+ * time. */
 static double switch_most_ns(const struct recording *recording)
 {
 	const struct recording_sums *sums = recording_sums(recording);
@@ -191,7 +200,8 @@ static double switch_most_ns(const struct recording *recording)
 	       (double)(sched->waits + sched->preemptions);
 }
 
-/* The cost of few switches is below the cost of measuring them. */
+/* Returns the ns of switches of threads with events. The cost of few switches
+ * is below the cost of measuring them. */
 static double switch_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct collect_options *options =
@@ -214,9 +224,11 @@ static double switch_cost(const struct recording *recording, struct cost_of *ns)
 	return ns->a_switch * (double)(sum->waits + sum->preemptions);
 }
 
-/* 0: not known. perfrec record knows the time of the processes that it waited
- * for, not of those in the background; a daemon waits for nobody. The CPU
- * profile has all processes: cpu_profile_write() has been called before. */
+/* Returns the CPU time of the programs that were recorded; 0: not known.
+ * perfrec record knows the time of the processes that it waited for, not of
+ * those in the background; a daemon waits for nobody. The CPU profile has all
+ * processes, also those without a sample: cpu_profile_write() has been called
+ * before. */
 static double known_cpu_ns(const struct recording *recording)
 {
 	const struct recording_sums *sums = recording_sums(recording);
@@ -263,7 +275,7 @@ void summary_cost(const struct recording *recording,
 	const double heap = heap_cost(recording, found, &ns);
 	const double samples = ns.cpu_sample * (double)sum->sampled.count;
 	const double switches = switch_cost(recording, &ns);
-	/* The build itself costs this for each call, recorded or counted. */
+	/* Cost of the calls build itself, for recorded and counted calls. */
 	const double build =
 		sum->states.hooked
 			? STATES_CALLS_BUILD_NS *

@@ -41,7 +41,7 @@ static json_t *known_number_json(bool known, uint64_t value)
 	return known ? json_number(value) : json_null();
 }
 
-/* Each has a NUL behind it. */
+/* Returns the words of a command line, each with a NUL behind it. */
 static json_t *words_json(const char *cmdline, size_t bytes)
 {
 	json_t *list = json_array();
@@ -99,6 +99,7 @@ static json_t *globs_json(const char *const *glob, size_t count)
 	return list;
 }
 
+/* Returns the names of the counters of @mask. */
 static json_t *names_json(uint32_t mask)
 {
 	json_t *list = json_array();
@@ -127,8 +128,8 @@ static json_t *settings_json(const struct recording *recording,
 	return counters_to_json(COUNTERS_SETTINGS, &settings);
 }
 
-/* NULL: it is whole. If the user set no limit, the text says what the limit
- * was, and how to have another. */
+/* Returns why the trace stopped; NULL: it is whole. If the user set no limit,
+ * the text says what the limit was, and how to have another. */
 static const char *stopped(const struct recording *recording,
 			   const struct recording_files *files)
 {
@@ -165,7 +166,9 @@ static uint64_t own_cpu_ns(void)
 				    usage.ru_stime.tv_usec);
 }
 
-/* A sample of a block does not say what its thread did next. */
+/* Returns @blocks, the number of blocks that were freed before their thread
+ * allocated another; or COUNTER_UNKNOWN, because a sample of a block does not
+ * say what its thread did next. */
 static uint64_t temporary(const struct recording *recording, uint64_t blocks)
 {
 	const struct heap_sums *heap = &recording_sums(recording)->totals.heap;
@@ -260,7 +263,8 @@ static json_t *went_on_json(const struct recording *recording)
 	return list;
 }
 
-/* One row for each command. */
+/* Returns the processes without a sample of CPU time, one row for each
+ * command. */
 static json_t *unsampled_json(const struct cpu_sum *sum)
 {
 	json_t *list = json_array();
@@ -434,7 +438,8 @@ static json_t *snapshots_json(struct recording *recording)
 	return list;
 }
 
-/* A program that attached: until the last of its processes ended. */
+/* Returns the ns that the command ran; for a program that attached, until the
+ * last of its processes ended. */
 static uint64_t wall_time_ns(const struct recording *recording)
 {
 	const struct recording_setup *setup = recording_setup(recording);

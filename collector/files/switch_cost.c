@@ -46,8 +46,8 @@ struct pair {
 /* Two such measurements at a time would measure each other. */
 static struct lock g_lock = LOCK_INITIALIZER(CALIBRATE);
 
-/* The calling thread has the event. Its records go to those of @output, unless
- * that is -1. */
+/* Opens an event of the calling thread. Its records go to the buffer of event
+ * @output, unless that is -1. Returns the descriptor, or -1. */
 static int open_event(const struct pair *pair, int output)
 {
 	int fd = perf_open_self_on(&pair->wanted, pair->cpu);
@@ -68,7 +68,7 @@ static void close_event(int *fd)
 	*fd = -1;
 }
 
-/* Runs until the pipe has no writer. */
+/* The other thread of @context, a pair. Runs until the pipe has no writer. */
 static void *answer_partner(void *context)
 {
 	struct pair *pair = context;
@@ -92,6 +92,7 @@ static void *answer_partner(void *context)
 	return NULL;
 }
 
+/* Returns true if the other thread has done @what. */
 static bool tell_partner(const struct pair *pair, char what)
 {
 	char done;
@@ -120,7 +121,7 @@ static uint64_t both_ns(const struct pair *pair)
 	return read_clock(CLOCK_THREAD_CPUTIME_ID) + read_clock(pair->other);
 }
 
-/* UINT64_MAX: it failed. */
+/* Returns the CPU ns of both threads for a batch; UINT64_MAX: it failed. */
 static uint64_t batch_ns(const struct pair *pair)
 {
 	uint64_t start;
@@ -133,6 +134,7 @@ static uint64_t batch_ns(const struct pair *pair)
 	return both_ns(pair) - start;
 }
 
+/* As batch_ns(), with events of both threads. */
 static uint64_t batch_with_events_ns(struct pair *pair)
 {
 	size_t bytes = (BUFFER_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
@@ -161,6 +163,7 @@ static double each_ns(uint64_t with, uint64_t without)
 	return (double)(with - without) / (2.0 * ROUNDS);
 }
 
+/* Call while the other thread answers. */
 static struct switch_costs compare_switches(struct pair *pair)
 {
 	uint64_t without = UINT64_MAX, sampled = UINT64_MAX, told = UINT64_MAX;

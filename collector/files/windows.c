@@ -33,6 +33,7 @@
 
 #define SECOND_NS 1000000000u
 
+/* A profile of a window. */
 static const struct kind {
 	const char *name;
 	enum window_source source;
@@ -52,6 +53,7 @@ struct windows {
 	struct stack_profile *profile[SOURCES]; /* NULL: it has none */
 };
 
+/* A window that is being made. */
 struct window {
 	struct recording *recording;
 	const struct recording_setup *setup;
@@ -93,7 +95,8 @@ static int new_profiles(const struct recording_setup *setup,
 	return err;
 }
 
-/* Made by the first call. NULL: no memory. */
+/* Returns the windows of @recording, which the first call makes. NULL: no
+ * memory. */
 static struct windows *windows_of(struct recording *recording)
 {
 	static uint64_t last_number;
@@ -132,7 +135,7 @@ static void give_window_sums(struct window *window, enum window_source source,
 	window->given[source] = true;
 }
 
-/* @cpu and @waits may be NULL. */
+/* Sets @cpu and @waits, which may be NULL, to the sums of samples up to now. */
 static void sum_samples(struct recording *recording, struct sampler *sampler,
 			struct stack_profile *cpu, struct stack_profile *waits)
 {
@@ -172,7 +175,7 @@ void windows_program(struct recording *recording, char name[16])
 	recording_unlock(recording);
 }
 
-/* 0 or -ENOMEM. */
+/* Appends a line to @out that describes the window. Returns 0 or -ENOMEM. */
 static int put_window_meta(const struct window *window, json_t *profiles,
 			   struct bytes *out)
 {
@@ -215,7 +218,8 @@ uint64_t windows_period(const struct collect_options *options,
 		       : 1;
 }
 
-/* 0 or -errno. */
+/* Appends the profile of @kind to @out, and its row to @profiles. Returns 0 or
+ * -errno. */
 static int put_window_kind(const struct window *window, const struct kind *kind,
 			   struct bytes *out, json_t *profiles)
 {
@@ -240,6 +244,7 @@ static int put_window_kind(const struct window *window, const struct kind *kind,
 	return err;
 }
 
+/* Writes the window, as the file @name of the spool. Returns 0 or -errno. */
 static int write_window_bytes(const struct window *window,
 			      const char name[WINDOW_NAME_BYTES])
 {
@@ -295,7 +300,8 @@ static void write_window(struct window *window)
 	windows->begin_ns = window->end_ns;
 }
 
-/* False: it is of no time, or there is no room for it, or no memory. */
+/* Begins *@out. Returns false if the window is of no time, or if there is no
+ * room for it, or no memory. */
 static bool begin_window(struct recording *recording, uint64_t end_ns,
 			 struct window *out)
 {
@@ -315,7 +321,8 @@ static bool begin_window(struct recording *recording, uint64_t end_ns,
 	       push_spool_has_room(out->setup->push);
 }
 
-/* One request to the sampler for all its sums: each wakes two threads. */
+/* Asks the sampler once for all its sums, because each request wakes two
+ * threads. */
 static void give_sums(struct window *window, struct sampler *sampler)
 {
 	struct stack_profile *const *profile = window->windows->profile;
