@@ -4,8 +4,8 @@
  * hostile. mapped_file_at() resolves each path inside a root folder. Only
  * regular files are opened: opening others may block or have effects.
  *
- * Reading a whole debug file, which may have gigabytes, for the checksum of
- * .gnu_debuglink happens only if one of the files has no build-id.
+ * The checksum of .gnu_debuglink requires reading the whole debug file, which
+ * may have gigabytes. So it is used only if one of the files has no build-id.
  */
 #include "collector/names/debug_file.h"
 
@@ -144,6 +144,9 @@ static int try_debug_link(struct finder *finder)
 	return fd;
 }
 
+/* Sets @roots to the folders that paths start in: the program's root, unless
+ * that is ours or unknown, and our own. Returns their number. close_roots()
+ * ends them. */
 static int open_roots(const struct debug_search *search, int roots[2])
 {
 	int own = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -79,8 +79,8 @@ static int open_elf(int fd, Elf **out, const char **why)
 	    header.e_ident[EI_DATA] != native)
 		return fail_with(-ENOEXEC, "not an ELF file for this machine",
 				 why);
-	/* libelf trusts counts above 65,535 and allocates a table at once.
-	 * Loaded programs do not need them. */
+	/* libelf trusts counts of sections or segments above 65,535 and
+	 * allocates a table at once. Loaded programs do not need them. */
 	if ((header.e_shoff && !header.e_shnum) || header.e_phnum == PN_XNUM)
 		return fail_with(-EFBIG, "too many sections", why);
 	elf_version(EV_CURRENT);
@@ -159,6 +159,7 @@ static bool read_symbols(Elf *elf, GElf_Word type, struct table *out)
 
 #define BUILD_ID_TEXT 129
 
+/* Reads the build-id and the note of an entry build. */
 static void read_elf_notes(Elf *elf, uint64_t offset, uint64_t bytes,
 			   char build_id[BUILD_ID_TEXT], bool *is_entry_build)
 {
@@ -428,7 +429,7 @@ static void add_symbol(Elf *elf, const struct table *table,
 		return;
 	if (is_import)
 		size = PLT_ENTRY_BYTES;
-	else if (!size) /* It may reach to the end of its section. */
+	else if (!size) /* may reach to the end of its section */
 		size = find_section(elf, symbol, &section)
 			       ? section.sh_size -
 					 (symbol->st_value - section.sh_addr)

@@ -56,6 +56,7 @@ static int add_twin(struct twins *twins, uint32_t function, uint32_t hash,
 	return 0;
 }
 
+/* Adds local functions whose hash occurs twice. */
 static int find_candidates(struct twins *twins, size_t first,
 			   const struct elf_file *files)
 {
@@ -113,7 +114,8 @@ static int compare_twins(const void *left, const void *right, void *context)
 	return order ? order : compare_twin_addresses(a, b);
 }
 
-/* Also resolves ".", ".." of search paths for headers. Cuts long paths. */
+/* Appends @part, or replaces @path with an absolute @part. Resolves ".", ".."
+ * of search paths for headers. Cuts long paths. */
 static void add_path_part(char *path, size_t room, const char *part)
 {
 	size_t used = *part == '/' ? 0 : strlen(path);
@@ -158,7 +160,8 @@ static int find_twin_files(Elf *elf, struct twins *twins)
 			add_path_part(path, sizeof(path), lines[i].root);
 			add_path_part(path, sizeof(path), lines[i].folder);
 			add_path_part(path, sizeof(path), lines[i].path);
-		} else if (*file) { /* files of equal names are distinct */
+		} else if (*file) {
+			/* Without lines, files of equal names are distinct. */
 			snprintf(path, sizeof(path), "%u", twin->file.number);
 			add_path_part(path, sizeof(path), file);
 		}

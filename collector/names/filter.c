@@ -14,8 +14,8 @@
 
 /* The shim probes linearly and needs empty entries. */
 #define ENTRIES_PER_FUNCTION 4
-/* These take the slow path of hooks, at three times the cost. So the table is
- * sparse where possible. */
+/* Functions that share an entry take the slow path of hooks, at three times the
+ * cost. So the table is sparse where possible. */
 #define ENTRIES_WANTED 32
 #define ENTRIES_MIN 64
 

@@ -39,6 +39,7 @@ void filter_matches_called(struct filter_matches *matches, const char *name,
 			   const char *module);
 /* Only --exclude applies. */
 void filter_matches_site(struct filter_matches *matches, const char *name);
+/* Marks pattern @index of --count, --args or --calls-to as matched. */
 void filter_matches_count(struct filter_matches *matches, size_t index);
 void filter_matches_args(struct filter_matches *matches, size_t index);
 void filter_matches_calls(struct filter_matches *matches, size_t index);

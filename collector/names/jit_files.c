@@ -234,7 +234,7 @@ static void read_jit_files(struct jit_files *files, int text_fd)
 		close(dump);
 }
 
-/* Lock held. */
+/* Lock held. Returns true if there is time left to read the files. */
 static bool may_read_again(struct jit_files *files, bool is_over)
 {
 	uint64_t now = clock_monotonic_ns();
@@ -248,6 +248,7 @@ static bool may_read_again(struct jit_files *files, bool is_over)
 	return may;
 }
 
+/* An empty map shows that the process has ended. */
 static bool has_process_ended(int proc_fd)
 {
 	int fd = openat(proc_fd, "maps", O_RDONLY | O_CLOEXEC);

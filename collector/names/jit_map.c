@@ -100,8 +100,8 @@ uint64_t jit_map_bytes_read(const struct jit_map *map)
 
 /* --- gathering ------------------------------------------------------------ */
 
-/* Skips ranges that are empty, overflow or have no name. Returns 0, -ENOMEM, or
- * -EFBIG: too many ranges or names. */
+/* Copies the @bytes of @name. Skips ranges that are empty, overflow or have no
+ * name. Returns 0, -ENOMEM, or -EFBIG: too many ranges or names. */
 static int add_jit_range(struct jit_map *map, uint64_t start, uint64_t size,
 			 const char *name, size_t bytes)
 {
@@ -175,9 +175,9 @@ static bool parse_jit_hex(const char **at, const char *end, uint64_t *out)
 	return true;
 }
 
-/* Moves an incomplete line to the start of @text and sets *@bytes to its
- * length. A line of LINE_BYTES is added at once: then *@is_rest is true until
- * its newline. */
+/* Adds the complete lines in @text. Moves an incomplete line to the start of
+ * @text and sets *@bytes to its length. A line of LINE_BYTES is added at once:
+ * then *@is_rest is true until its newline. */
 static int add_text_lines(struct jit_map *map, char *text, size_t *bytes,
 			  bool *is_rest)
 {
@@ -414,7 +414,8 @@ static void heap_drop_first_range(struct sweep *sweep)
 	heap[at] = last;
 }
 
-/* NOTHING: none. Call with edges in ascending order. */
+/* Returns the range that wins from @edge on; NOTHING: none. Call with edges in
+ * ascending order. */
 static uint32_t range_at(struct sweep *sweep, uint64_t edge)
 {
 	const struct range *ranges = sweep->map->ranges;

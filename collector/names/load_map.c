@@ -162,6 +162,7 @@ static bool end_lives_between(struct load_map *map, uint64_t start,
 	return any;
 }
 
+/* Inserts a copy of @what without lives. Returns NULL without memory. */
 static struct place *insert_place(struct load_map *map,
 				  const struct place *what)
 {
@@ -218,7 +219,7 @@ int load_map_add(struct load_map *map, const struct place *what)
 	size_t i = count_places_below(map, what->end);
 	uint32_t from = map->gap;
 
-	/* The range is certainly free since then. */
+	/* Find the generation since which the range is certainly free. */
 	while ((before = next_overlap(map, what->start, &i)))
 		from = MAX(from, before->ended);
 	if (!place)

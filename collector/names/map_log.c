@@ -25,6 +25,7 @@
 #define PATH_BYTES_MAX (16u << 20) /* per log */
 #define NAMES_BYTES_MAX (64u << 20) /* per log */
 #define UNFINISHED_NS 1000000000
+/* Events that map_log_unloaded() searches. */
 #define UNLOADED_LOOK 4096
 
 struct map_log {
@@ -123,6 +124,7 @@ static const char *keep_path(struct map_log *log, const char *path)
 	return memcpy(copy, path, bytes);
 }
 
+/* @entry is a private copy. */
 static bool take_in_entry(struct map_log *log,
 			  const struct map_entry_shm *entry)
 {
@@ -136,7 +138,6 @@ static bool take_in_entry(struct map_log *log,
 		.entry_build = entry->kind == MAP_LOAD && entry->entry_build,
 	};
 
-	/* @entry is a private copy. */
 	if ((entry->kind != MAP_LOAD && entry->kind != MAP_UNLOAD) ||
 	    entry->start >= entry->end ||
 	    entry->build_id_bytes > MAP_BUILD_ID_MAX ||

@@ -158,10 +158,13 @@ static void read_dynamic_entries(struct image *image, const Elf64_Phdr *dynamic)
 	}
 }
 
-/* With a GNU hash table: the end of the last chain is the last symbol. */
+/* Returns the number of dynamic symbols, SYMBOLS_MAX at most; 0: unknown.
+ * DT_GNU_HASH has no such number, but its last chain ends with the last
+ * symbol. */
 static uint64_t count_symbols(const struct image *image)
 {
-	/* Of DT_GNU_HASH: buckets, first symbol, words of the filter. */
+	/* DT_GNU_HASH: buckets, first symbol, words of the filter. DT_HASH:
+	 * buckets, symbols. */
 	uint32_t head[4], symbol = 0, bucket, hash = 0;
 	uint64_t buckets, chains;
 

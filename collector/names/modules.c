@@ -64,13 +64,15 @@
 #include "shared/compiler.h"
 #include "shared/ring_shm.h"
 
-/* For reading the map again for unknown addresses. Charged in CPU time, as a
- * busy machine adds waiting. Unused time is saved up to CREDIT_NS. */
+/* Share of time for reading the map again for unknown addresses. Charged in CPU
+ * time, as a busy machine adds waiting. Unused time is saved up to
+ * CREDIT_NS. */
 #define CREDIT_SHARE 10
 #define CREDIT_NS 100000000
 /* Tries while the log keeps growing. */
 #define READ_TRIES 3
 
+/* Most ranges of executable memory without a file. */
 #define ANONYMOUS_MAX 4096
 
 static const char g_unknown[] = "[unknown]";
@@ -151,6 +153,7 @@ static void reading_release(struct reading *reading)
 	*reading = (struct reading){ .nowait = reading->nowait };
 }
 
+/* Generated code may lie in such memory. */
 static void note_anonymous(const struct maps_line *line,
 			   struct reading *reading)
 {
@@ -332,8 +335,8 @@ static struct symbol_file *check_told_file(struct place *place,
 	return file;
 }
 
-/* In the process's root; without access in our own root, if a build-id can
- * verify it. Returns a reference or NULL. */
+/* Opens @path in the process's root; without access in our own root, if a
+ * build-id can verify it. Returns a reference or NULL. */
 static struct symbol_file *file_at_path(struct modules *modules,
 					const char *path, bool has_build_id)
 {
@@ -361,8 +364,9 @@ static bool is_descriptor(const char *path)
 	return !strncmp(path, "/proc/", 6) || !strncmp(path, "/dev/fd/", 8);
 }
 
-/* For files without a path or no longer at their path. Sets an empty or
- * descriptor path from the map. Returns a reference or NULL. */
+/* Opens the file mapped at @place, for files without a path or no longer at
+ * their path. Sets an empty or descriptor path from the map. Returns a
+ * reference or NULL. */
 static struct symbol_file *file_mapped_there(struct modules *modules,
 					     struct place *place)
 {
@@ -395,8 +399,8 @@ static struct symbol_file *file_mapped_there(struct modules *modules,
 	return file;
 }
 
-/* Such as "/proc/self/fd/7". Sets place->path to the name of its file, such as
- * "/memfd:plugin". Returns a reference or NULL. */
+/* Opens the file behind a path such as "/proc/self/fd/7", and sets place->path
+ * to its name, such as "/memfd:plugin". Returns a reference or NULL. */
 static struct symbol_file *file_of_descriptor(struct modules *modules,
 					      const char *path,
 					      struct place *place)
@@ -592,7 +596,8 @@ int modules_refresh(struct modules *modules)
 	if (modules->proc_fd < 0)
 		return modules->proc_fd;
 	lock_acquire(&modules->refresh_lock);
-	/* Again if the log gets entries of this process meanwhile. */
+	/* Tries again if the log gets entries of this process meanwhile.
+	 * -EAGAIN remains if that happens at each try. */
 	for (int i = 0; i < READ_TRIES && err == -EAGAIN; i++) {
 		reading_release(&reading);
 		read_log(modules);
@@ -833,8 +838,8 @@ static bool is_first_to_tell(struct modules *modules, uint64_t address,
 	return is_first;
 }
 
-/* For a deleted file that was loaded too briefly: the map log has them. Sets
- * the file of the place and @copy. Returns false without names. */
+/* Names a deleted file that was loaded too briefly from the map log. Sets the
+ * file of the place and @copy. Returns false without names. */
 static bool add_told_names(struct modules *modules, uint64_t address,
 			   uint32_t generation, struct place *copy)
 {
@@ -865,8 +870,8 @@ static bool add_told_names(struct modules *modules, uint64_t address,
 	return true;
 }
 
-/* Takes a reference to out->file. Logs once if there is no file. Returns false
- * for an unknown place. */
+/* Copies the place and takes a reference to out->file. Logs once if there is no
+ * file. Returns false for an unknown place. */
 static bool find_place_copy(struct modules *modules, uint64_t address,
 			    uint32_t generation, struct place *out)
 {
@@ -1073,8 +1078,8 @@ void modules_resolve(struct modules *modules, uint64_t address,
 	symbol_file_put(&place.file);
 }
 
-/* Those with files, for reading_release(); @mapped: only those that are mapped
- * now, with all their names. */
+/* Copies places with files, for reading_release(); with @mapped, only files
+ * that are mapped now and have all their names. Returns 0 or -ENOMEM. */
 static int copy_places(struct modules *modules, bool mapped,
 		       struct reading *out)
 {
@@ -1097,7 +1102,8 @@ static int copy_places(struct modules *modules, bool mapped,
 	return out->list ? 0 : -ENOMEM;
 }
 
-/* Lock held. A child that has not inherited yet uses its parent's places. */
+/* As find_place_copy(), lock held. A child that has not inherited yet uses the
+ * places of its parent. */
 static bool copy_known_place(const struct modules *modules, uint64_t address,
 			     uint32_t generation, struct place *out)
 {

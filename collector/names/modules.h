@@ -114,7 +114,8 @@ enum module_owner modules_owner(struct modules *modules, uint64_t address,
  * as in many virtual machines, each hook calls it. perfrec never calls it for
  * the program, so behind perfrec's code it is perfrec's. Any thread. */
 bool modules_is_clock(const char *name, const char *module);
-/* The same of the function at @address. */
+/* As modules_is_clock(), for the function at @address. Threads as for
+ * modules_resolve(), which it calls: may read files. */
 bool modules_clock_at(struct modules *modules, uint64_t address,
 		      uint32_t generation);
 

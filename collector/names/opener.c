@@ -160,7 +160,7 @@ static void give_opener(struct openers *openers, struct opener *opener)
 	lock_acquire(&openers->lock);
 	opener->next = openers->idle;
 	openers->idle = opener;
-	/* The oldest of too many, as its nice value may be rare. */
+	/* Ends the oldest of too many, as its nice value may be rare. */
 	if (++openers->idle_count > IDLE_MAX) {
 		while ((*link)->next)
 			link = &(*link)->next;

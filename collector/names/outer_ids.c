@@ -110,7 +110,7 @@ static int compare_outer_ids(const void *a, const void *b)
 	return (left->outer > right->outer) - (left->outer < right->outer);
 }
 
-/* Ids are reused. */
+/* Rereads the list of ids, since ids are reused. threads->lock held. */
 static void read_thread_ids(struct outer_threads *threads, pid_t pid)
 {
 	struct outer_threads now = { .count = 0 };

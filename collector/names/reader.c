@@ -260,7 +260,7 @@ static void give_reader(struct readers *readers, struct reader *reader)
 	if (!over) {
 		reader->next = readers->idle;
 		readers->idle = reader;
-		/* The longest idle one of too many. */
+		/* Ends the longest idle process of too many. */
 		if (++readers->stats.idle > IDLE_MAX) {
 			while ((*link)->next)
 				link = &(*link)->next;

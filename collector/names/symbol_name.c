@@ -20,8 +20,9 @@
 #define MANGLED_BYTES_MAX 4096
 /* Shown bytes of longer mangled names, which nobody can read. */
 #define MANGLED_BYTES_SHOWN 256
-/* Of the demangler, for one shortened name. */
+/* Demangler output for one shortened name. */
 #define FOLDED_BYTES_MAX (256u << 10)
+/* Bytes read of a symbol. */
 #define RAW_BYTES_MAX (16u << 10)
 
 /* Keeps cut names distinct. */
@@ -117,7 +118,8 @@ static bool is_mangled_name(const char *raw)
 	return raw[0] == '_' && raw[1] && strchr("ZRG", raw[1]);
 }
 
-/* At a character boundary. Returns the length. */
+/* Appends @cut and the hash of @raw, at a character boundary. Returns the
+ * length. */
 static size_t end_by_hash(char *out, size_t used, const char *cut,
 			  const char *raw, size_t bytes)
 {
@@ -149,8 +151,8 @@ static bool expand_mangled(const char *raw, int limit, struct sink *sink)
 }
 
 /* gcc names the running part of a coroutine
- * NAME(PARAMETERS::RAMP.Frame*).actor; RAMP is the coroutine's mangled name.
- * Becomes RAMP.actor; likewise ".destroy". */
+ * NAME(PARAMETERS::RAMP.Frame*).actor, where RAMP is the coroutine's mangled
+ * name. Rewrites it to RAMP.actor; likewise ".destroy". */
 static void name_coroutine(char *raw)
 {
 	char *frame = strstr(raw, g_frame), *number = raw, *ramp;

@@ -59,6 +59,7 @@
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
+/* Bounds of the kept descriptors. */
 #define DESCRIPTORS_LEAST 16
 #define DESCRIPTORS_MOST 32768
 /* The rest of a collector uses up to 53 for a program with one thread on two
@@ -68,13 +69,14 @@
 #define IDLE_BYTES_MAX (128ull << 20) /* of unused files */
 #define FILE_BUCKETS 1024
 
+/* For source lines of a file. */
 #define SOURCE_TEXTS_MAX (128ull << 20)
 
 /* Addresses of all callers that wait for lines of a file, per request. */
 #define WISHES_MAX (64u << 10)
 /* For source lines of a file; a browser's take ten. */
 #define SYMBOLIZE_SECONDS 90
-/* A program waits. */
+/* For arguments of functions of a file; the program waits meanwhile. */
 #define SYMBOLIZE_CALLS_SECONDS 20
 
 enum step { STEP_NONE, STEP_HEADERS, STEP_TABLES };
@@ -87,7 +89,7 @@ struct file_key {
 	struct timespec mtime;
 };
 
-/* Not our own root. */
+/* A folder other than our root that paths start in. */
 struct root {
 	struct root *next;
 	dev_t device;
@@ -386,7 +388,7 @@ static void end_idleness(struct shared_files *all, struct shared_file *file)
 
 /* --- use of a cache ------------------------------------------------------- */
 
-/* The first failure for lack of room is timed and logged. */
+/* Counts a failure for lack of room; the first one is timed and logged. */
 static void note_full(struct symbol_cache *cache, uint64_t *count,
 		      uint64_t *full_ns, const char *what, uint64_t most)
 {
@@ -588,8 +590,8 @@ static void set_file_error(struct shared_file *file, const char *what)
 		file->error = NULL;
 }
 
-/* all->lock held. Only regular files: opening others may block or have effects.
- * Keeps an O_PATH descriptor as O_PATH. */
+/* all->lock held. Accepts only regular files: opening others may block or have
+ * effects. Keeps an O_PATH descriptor as O_PATH. */
 static void keep_descriptor(struct shared_file *file, int fd,
 			    const struct stat *status)
 {
@@ -870,7 +872,7 @@ void symbol_file_set_root(struct symbol_file *view, int root_fd)
 	struct shared_file *file = view->file;
 	struct stat status, ours;
 
-	/* Our own root, or unknown. */
+	/* Paths in our own root, or in an unknown one, need no folder. */
 	if (nowait_stat(root_fd, &status) || stat("/", &ours) ||
 	    (status.st_dev == ours.st_dev && status.st_ino == ours.st_ino))
 		return;
@@ -953,8 +955,8 @@ static int find_to_read(struct shared_file *file)
 	return fd < 0 ? -ENOENT : fd;
 }
 
-/* For the next step (@is_wanted), debug information and unwinding, unless there
- * are too many. */
+/* After a step, keeps the descriptor for the next one (@is_wanted), debug
+ * information and unwinding, unless there are too many. */
 static void settle_descriptor(struct shared_file *file, bool is_wanted)
 {
 	struct shared_files *all = file->all;
@@ -1571,8 +1573,8 @@ static void find_unknown_sources(struct symbol_file *view,
 	       file->path, *why ? why : strerror(-err));
 }
 
-/* sources_lock held. Of the addresses that waiting threads wish; *@list has
- * @count addresses. Returns the new number. */
+/* sources_lock held. Appends the addresses that waiting threads wish to *@list,
+ * which has @count addresses. Returns the new number. */
 static size_t add_wishes(struct shared_file *file, uint64_t **list,
 			 size_t count)
 {
@@ -1592,9 +1594,10 @@ static size_t add_wishes(struct shared_file *file, uint64_t **list,
 	return count;
 }
 
-/* sources_lock held. The addresses without known lines, and if there are any,
- * those that waiting threads wish: then one process answers for the windows of
- * many recordings. Returns their number, or -ENOMEM. The caller frees *@out. */
+/* sources_lock held. Sets *@out to the addresses in @vaddr without known lines.
+ * If there are any, adds the addresses that waiting threads wish: then one
+ * process answers for the windows of many recordings. Returns the number of
+ * addresses, or -ENOMEM. The caller frees *@out. */
 static ssize_t unknown_of_all(struct shared_file *file, const uint64_t *vaddr,
 			      size_t count, uint64_t **out)
 {

@@ -105,7 +105,7 @@ static void check_register(struct bytes *bytes)
 
 /* --- expressions --------------------------------------------------------- */
 
-/* -1: unknown. */
+/* Effect on the stack; -1: unknown. */
 struct effect {
 	int takes, puts;
 };
@@ -332,6 +332,7 @@ struct cie {
 	int64_t data_factor;
 };
 
+/* Limits @bytes to the entry after its length. */
 static void enter_entry(struct bytes *bytes)
 {
 	uint32_t length;
@@ -528,7 +529,8 @@ static uint64_t factored(uint64_t value)
 	return 0 - value * -DATA_FACTOR;
 }
 
-/* Of the good instruction @step->op. Returns how far it advances. */
+/* Reads the operands of the good instruction @step->op. Returns how far it
+ * advances. */
 static uint64_t get_operands(struct bytes *bytes, struct cfi_step *step)
 {
 	switch (step->op) {
