@@ -26,8 +26,7 @@ struct code_blame { /* must not be changed */
 	uint64_t at; /* address that caused the refusal */
 	uint32_t name; /* as in struct code_function */
 	uint8_t refusal; /* enum code_refusal */
-	/* Listed even without sites: a function of an entry build, or one that
-	 * is called through a slot. */
+	/* A function of an entry build, or a slot: listed even without sites. */
 	bool is_function;
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * moved_thunk - makes the thunk of a moved function (code_moves.h,
- * shared/function_shm.h) or of one that is called through a slot, with its frame
- * descriptions. Pure; any thread.
+ * moved_thunk - makes the thunk of a moved function (code_moves.h), or of a
+ * function that is called through a slot, with its frame descriptions
+ * (shared/function_shm.h). Pure; any thread.
  */
 #ifndef PERFREC_COLLECTOR_CODE_MOVED_THUNK_H
 #define PERFREC_COLLECTOR_CODE_MOVED_THUNK_H

@@ -95,9 +95,9 @@ void schedule_release(struct schedule *schedule);
 /* Parses the name of a window, "<start_unix_ns>-<session>". */
 bool schedule_parse(const char *name, uint64_t *start_ns, uint64_t *session);
 bool schedule_has(const struct schedule *schedule, const char *name);
-/* Takes in a new window. @done: bit for each lane that has it already. 0;
- * -EINVAL: windows have other names; -ENOMEM. With too many windows it keeps the
- * oldest and sets left_out; the others stay in the spool. */
+/* Adds a new window. @done: bit for each lane that has it already. Returns 0;
+ * -EINVAL: windows have other names; or -ENOMEM. Beyond SCHEDULE_WINDOWS_MAX it
+ * keeps the oldest and sets left_out: the others stay in the spool. */
 int schedule_see(struct schedule *schedule, const char *name, uint64_t bytes,
 		 uint32_t done, const struct schedule_time *now);
 /* Gives up windows that are too old for a lane, and the oldest while all have

@@ -40,11 +40,11 @@ void request_choice_release(struct request_choice *choice);
 int request_choice_take(struct request_choice *choice,
 			const struct trace_reader *reader,
 			const struct trace_event *event);
-/* Returns true if @event is an instant by which its thread sets its request. */
+/* Returns true if @event is an instant that sets the request of its thread. */
 bool request_choice_sets(const struct trace_reader *reader,
 			 const struct trace_event *event);
-/* As request_choice_take(), for the begin or end of a slice with @ids of its own
- * at @depth of @track, or for an instant that sets them. */
+/* As request_choice_take(), for an event of @kind at @depth of @track. @ids: those
+ * of the slice itself, or those that the instant sets. */
 int request_choice_follow(struct request_choice *choice,
 			  const struct trace_reader *reader,
 			  const struct trace_track *track, uint32_t depth,

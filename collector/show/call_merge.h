@@ -27,9 +27,8 @@ struct merged_event {
 	const struct trace_track *track;
 	uint32_t name, category; /* texts */
 	uint32_t depth; /* of an instant: number of open calls */
-	/* May be NULL; valid until the next call. */
-	/* Of an end, or a leaf: "ret"; NULL: unknown. */
-	const struct call_arguments *result;
+	/* Valid until the next call. NULL: unknown, or none. */
+	const struct call_arguments *result; /* of an end or a leaf: "ret" */
 	const struct call_arguments *arguments;
 };
 

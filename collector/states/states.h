@@ -189,7 +189,7 @@ struct states_function {
  * caller frees it. Returns their number; 0: none, or no memory. Any thread. */
 size_t states_list(struct arena *arena, struct states_function **out);
 
-/* With --patch: a file of whose functions none is known. */
+/* A file of which --patch recorded no function. */
 struct states_unplanned {
 	char *path;
 	const char *why; /* static */

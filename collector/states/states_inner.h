@@ -83,7 +83,7 @@ struct states_plan {
 			  * report */
 	bool unread; /* the file may have hooks although it has no plan */
 	bool moves; /* functions without hooks are moved (--patch) */
-	bool calls; /* calls of other files are taken (--calls-to) */
+	bool calls; /* its calls of other files are recorded (--calls-to) */
 	const struct collect_options *options;
 	uint64_t spent_ns; /* CPU time so far */
 	struct plan_key key; /* of its file, if has_key */
@@ -428,8 +428,8 @@ bool states_plan_modules(struct states *states, uint64_t until_ns);
 /* For struct code_input: returns true if --calls-to includes @name. @plan is a
  * struct states_plan. */
 bool states_calls_name(void *plan, const char *name);
-/* Returns true if the slots of @module hold what they will hold. @addresses are
- * those of the functions in its plan. */
+/* Returns true if the dynamic linker and the shim have stored final addresses in
+ * the slots of @module. @addresses are those of the functions in its plan. */
 bool states_calls_are_bound(const struct states *states,
 			    const struct states_module *module,
 			    const uint64_t *addresses);

@@ -23,7 +23,7 @@ record_odd()
 	expect_eq 'damaged arguments' "$(json data/summary.json \
 		'.totals | .odd_annotations + .cut_annotations')" 0
 	expect_match out '^caught 10 jumped 10$'
-	# An end has the depth of its begin.
+	# Pairs each end with the begin at the same depth.
 	"$PERFREC" dump data | jq -r 'select(.kind == "begin" or .kind == "end") |
 		[.kind, .track, .depth, .name, (.arguments // {} | del(.["perfrec.repaired", "perfrec.waited_ns"]) |
 		 [.[]] | join(","))] |
@@ -53,7 +53,7 @@ for name in sum mixed; do
 done
 expect_eq 'calls of deep' "$(with_result deep)" 201
 expect_eq 'calls of text' "$(with_result text)" 200
-# What was left has no result: every second one was.
+# Every second call is left by throw or longjmp(), so it has no result.
 for name in thrower jumper; do
 	expect_eq "results of $name" "$(with_result $name)" 10
 	expect_eq "calls of $name" "$(grep -c "^$name	[0-9]" calls)" 20

@@ -63,8 +63,8 @@ for flags in -O0 -O1 -O2 '-O2 -fno-omit-frame-pointer -fcf-protection' '-Os -no-
 		'{"args.name":"<bad address>","args.n":9} -> {"ret":"<bad address>"}'
 	expect_calls many '{"args.a":1,"args.b":2,"args.c":3,"args.d":4,"args.e":5,"args.f":6,"args.g":-7,"args.h":8,"args.x":9.5} -> {"ret":31}'
 	expect_calls eight '{"args.a":1,"args.b":2,"args.c":3,"args.d":4,"args.e":5,"args.f":6,"args.g":7,"args.h":8,"args.i":-9.5} -> {"ret":26}'
-	# Records are not read. Without optimization the place of what is behind them
-	# is not certain.
+	# Structures are not read. Without optimization the place of an argument behind
+	# one is not certain.
 	behind9=9
 	behind8=8
 	behind7=7

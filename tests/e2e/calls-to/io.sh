@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec report --view io: what is read through functions of _FORTIFY_SOURCE counts as
-# well; a failure is one also if the result is a pointer; bytes are not counted for a file
-# that stdio has closed; a function of the program with the name of one of the C
-# library's is none of a file.
+# perfrec report --view io counts bytes that functions of _FORTIFY_SOURCE read, and NULL
+# as a failure of functions that return a pointer. It counts no bytes for a file that
+# stdio has closed, and leaves out a function of the program with a name of the C library.
 . "$TOP/tests/e2e/lib.sh"
 need jq gcc
 

@@ -23,7 +23,7 @@ check()
 	"$O/tests/tools/trace_check" data/trace.pftrace >checked ||
 		fail "$mode: $(cat checked)"
 	case $mode in off | budget) return ;; esac
-	# The C library has several names for some of them. The child opens as well.
+	# Some functions have several names in the C library. The child opens as well.
 	json data/summary.json '.functions | group_by(.name)[] |
 		"\(.[0].name | sub("open64"; "open")) \([.[].calls] | add)"' |
 		grep -v '^read ' | sort >recorded
@@ -53,8 +53,8 @@ check off --exclude '*'
 expect_eq 'calls of functions that are off' \
 	"$(json data/summary.json '.totals | .spans + .counted_calls')" 0
 
-# What is not called through slots: a program without any, functions that return
-# twice or whose address is used.
+# No calls are taken of a program without slots, of functions that return twice, and of
+# functions whose address is used.
 cat >odd.c <<'C'
 #include <setjmp.h>
 #include <stdio.h>

@@ -54,7 +54,7 @@ for flags in -O0 '-O1 -no-pie' '-O2 -fcf-protection' '-O2 -fomit-frame-pointer -
 	check shapes "$flags"
 done
 
-# doctor says of the file what was done.
+# doctor counts the same functions of the file.
 run_ok "$PERFREC" doctor --json ./shapes
 expect_eq 'functions that can be moved' \
 	"$(json out '"\(.patchable) \(.functions - .patchable)"')" \
