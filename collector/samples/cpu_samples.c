@@ -73,27 +73,31 @@
 
 #define PASS_MS 50
 #define NICE (-10)
-/* Plus 50 us of the kernel's timer slack: it ends midway between two samples.
- * Otherwise the second would catch the wake-up of this thread. */
+/* The duration of a shot, without the kernel's timer slack of 50 us: with it, a
+ * shot ends midway between two samples. Otherwise the second would catch the
+ * wake-up of this thread. */
 #define SHOT_NS (2 * PERF_SHOT_NS)
 /* Shots come every few ms, and less often while they miss. */
 #define SHOT_EVERY_MIN_MS 2u
 #define SHOT_EVERY_MAX_MS 1000u
 #define SHOT_MISSES 8u /* misses in a row that halve the rate */
-/* A shot that took longer lost its CPU meanwhile: the machine is busy, and the
- * wait for the next shot is shifted by SHOT_SLOW_SHIFT bits, one more for each
- * in a row. */
+/* A shot that took longer lost its CPU meanwhile, so the machine is busy. The
+ * wait for the next shot is then shifted by SHOT_SLOW_SHIFT bits, and by one
+ * more for each slow shot in a row. */
 #define SHOT_SLOW_NS (8 * SHOT_NS)
 #define SHOT_SLOW_SHIFT 4u
-/* Until the counts of an ended thread are complete: they may be in other
+/* Passes until the counts of an ended thread are complete: they may be in other
  * buffers than the record of its end. */
 #define SETTLE_PASSES 3
-/* Until the ticks of an ended thread are dropped, if no worker takes them. */
+/* Passes until the ticks of an ended thread are dropped, if no drain worker
+ * takes them. */
 #define KEEP_PASSES 400
-/* Opening the events of a thread takes 0.25 ms, which delays all programs, and
- * a program waits for 100 ms at hello. task_bases.h has the same limit. */
+/* The number of threads at hello that get events. Opening them takes 0.25 ms a
+ * thread, which delays all programs, and a program waits for 100 ms.
+ * task_bases.h has the same limit. */
 #define TASKS_MAX 256u
-/* Parts of our descriptors: of all events, and of those of one program. */
+/* All events may use 1/ALL_FILES_PART of our descriptors, and those of one
+ * program 1/PROGRAM_FILES_PART. */
 #define ALL_FILES_PART 2u
 #define PROGRAM_FILES_PART 8u
 /* Processes of each other group in cpu_list_processes(). */
@@ -154,7 +158,8 @@ struct cpu_group {
 
 /* --- records ------------------------------------------------------------- */
 
-/* A loss may belong to any group. */
+/* Reports a loss to all groups and traces: the full buffer had records of
+ * any. */
 static void tell_loss(const struct cpu_sampler *sampler,
 		      const struct perf_record *record)
 {
@@ -189,8 +194,7 @@ static void take_tree_record(void *context, const struct perf_record *record)
 	case PERF_RECORD_COMM:
 		cpu_account_name(account, record->pid, record->tid,
 				 record->name, record->ns, record->exec);
-		/* The events of a thread end at its exec without a
-			 * report. */
+		/* The events of a thread end at its exec without a report. */
 		for (struct cpu_group *group = sampler->groups;
 		     record->exec && group; group = group->next)
 			cpu_threads_exec(&group->threads, record->pid,
@@ -215,8 +219,8 @@ static void trace_switch(const struct cpu_group *group,
 		sched_trace_take(group->trace->sched, record);
 }
 
-/* Once per CPU: a thread that comes to its CPU late, because the shooting
- * thread was there, would otherwise have fewer samples. */
+/* Counts one sample per CPU and shot: a thread that comes to its CPU late,
+ * because the shooting thread was there, would otherwise have fewer samples. */
 static void take_shot_sample(const struct event_owner *owner,
 			     const struct perf_record *record)
 {
@@ -421,7 +425,7 @@ size_t cpu_list_processes(struct cpu_sampler *sampler, pid_t pid, pid_t *out,
 	return count;
 }
 
-/* NULL: it is freed. Under the lock. */
+/* Returns the group of @blocked, or NULL if it was freed. Under the lock. */
 static struct cpu_group *group_of_blocked(const struct cpu_sampler *sampler,
 					  const struct cpu_blocked *blocked)
 {
@@ -465,7 +469,8 @@ void cpu_tell_anchor(struct cpu_sampler *sampler,
 
 /* --- the thread ---------------------------------------------------------- */
 
-/* Returns the number of samples from shots so far. */
+/* Begins (@on) or ends a shot in all groups. Returns the number of samples from
+ * shots so far. */
 static uint64_t shoot_groups(struct cpu_sampler *sampler, bool on)
 {
 	uint64_t hits;
@@ -497,7 +502,8 @@ static bool owes_samples(struct cpu_sampler *sampler)
 	return owed_ns >= (int64_t)sampler->wanted.period_ns;
 }
 
-/* Returns how many ms to wait at most. */
+/* Takes a shot if its time has come. Returns how many ms to wait at most for
+ * the next one. */
 static int take_shot(struct cpu_sampler *sampler)
 {
 	const struct timespec shot = { 0, SHOT_NS };
@@ -608,9 +614,9 @@ uint32_t cpu_permitted_hz(uint32_t hz)
 	return hz;
 }
 
-/* The tree first: the others take the rest of the memory that this user may
- * lock. With room for one set, the tree goes without: it only adds the CPU time
- * of programs without a hello. */
+/* Opens the buffers of the tree first: the others take the rest of the memory
+ * that this user may lock. If there is room for only one set, the tree goes
+ * without: it only adds the CPU time of programs without a hello. */
 static int open_all_buffers(struct cpu_sampler *sampler)
 {
 	const struct perf_wanted tree = { .tree = true };
@@ -770,7 +776,8 @@ void cpu_explain(struct recording *recording, int err)
 	recording_note(recording, text);
 }
 
-/* Each event has a descriptor. */
+/* Returns how many events one more program may have. Each takes a
+ * descriptor. */
 static size_t events_allowed(struct cpu_sampler *sampler)
 {
 	struct rlimit files = { 0 };
@@ -808,7 +815,8 @@ static size_t list_tasks(pid_t pid, pid_t *tid, size_t room)
 	return count;
 }
 
-/* Threads created later inherit the events, even during this loop. */
+/* Opens events for the existing threads of @pid, within the limits. Threads
+ * created later inherit them, even during this loop. */
 static int open_tasks(struct cpu_group *group, pid_t pid)
 {
 	struct cpu_sampler *sampler = group->sampler;
@@ -869,7 +877,8 @@ static int add_owners(struct cpu_sampler *sampler, struct cpu_group *group)
 	return 0;
 }
 
-/* Without memory the timeline has no switches. Under the lock. */
+/* Joins the trace of the recording of @group; the first group makes it. Without
+ * memory the timeline has no switches. Under the lock. */
 static void join_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 {
 	struct group_trace *trace = sampler->traces;
@@ -895,7 +904,8 @@ static void join_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 	group->turn.taken = &trace->taken;
 }
 
-/* Under the lock. */
+/* Leaves the trace of the recording; the last group frees it. Under the
+ * lock. */
 static void leave_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 {
 	struct group_trace **link = &sampler->traces, *trace = group->trace;
@@ -910,7 +920,8 @@ static void leave_trace(struct cpu_sampler *sampler, struct cpu_group *group)
 	free(trace);
 }
 
-/* The events are enabled only after the group is known as their owner. */
+/* Begins to sample @process. The events are enabled only after the group is
+ * known as their owner: records without an owner are dropped. */
 static int begin_group(struct cpu_group *group, struct process *process)
 {
 	struct cpu_sampler *sampler = group->sampler;

@@ -68,10 +68,12 @@
 
 #define CHAINS_MIN 64u
 #define FIRST_LOOKS 20
-/* More mean lost records, and with them lost times of threads. */
+/* More silent threads mean lost records, and with them lost times of
+ * threads. */
 #define SILENT_MAX 4096u
-/* Kept until samples of other children stand for their time. Further children
- * count as short processes of the account at once. */
+/* Children without a sample that are kept until samples of other children stand
+ * for their time. Further children count as short processes of the account at
+ * once. */
 #define UNSAMPLED_MAX 4096u
 
 struct cpu_process {
@@ -137,7 +139,7 @@ static struct cpu_process *find_cpu_process(const struct cpu_threads *threads,
 	return process;
 }
 
-/* NULL: out of memory. */
+/* Returns the process @pid, and adds it if it is new. NULL: out of memory. */
 static struct cpu_process *process_at(struct cpu_threads *threads, pid_t pid)
 {
 	struct cpu_process *process = find_cpu_process(threads, pid), *first;
@@ -188,7 +190,8 @@ static struct cpu_thread *find_thread(const struct cpu_threads *threads,
 	return old;
 }
 
-/* If none is known, the thread that has the id now. */
+/* Returns the thread that had the id @tid at @ns. If none is known, returns the
+ * thread that has it now. */
 static struct cpu_thread *find_thread_at(const struct cpu_threads *threads,
 					 pid_t tid, uint64_t ns)
 {
@@ -274,7 +277,7 @@ static void unlist_blocked(struct cpu_threads *threads,
 	thread->blocked_link = NULL;
 }
 
-/* 0: it ended. */
+/* Returns the CPU time of @thread so far in ns, or 0 if it ended. */
 static uint64_t read_runtime(const struct cpu_thread *thread)
 {
 	char file[48], text[128];
@@ -285,8 +288,9 @@ static uint64_t read_runtime(const struct cpu_thread *thread)
 	return strtoull(text, NULL, 10);
 }
 
-/* A thread that ran at its last event may have called exec() then, so /proc
- * must confirm its running time. */
+/* Extends @track until now: the events of @thread have not ended. A thread that
+ * ran at its last event may have called exec() then, so /proc must confirm its
+ * running time. */
 static void look_now(const struct cpu_thread *thread, struct sched_track *track)
 {
 	struct sched_stretches *sums = &track->sums;
@@ -304,7 +308,8 @@ static void look_now(const struct cpu_thread *thread, struct sched_track *track)
 	sums->unknown_ns += unseen;
 }
 
-/* It has recorded nothing, so no drain worker has taken its events. */
+/* Adds the times of @thread to the totals of the recording. It has recorded
+ * nothing, so no drain worker has taken its events. */
 static void tell_silent(const struct cpu_threads *threads,
 			const struct cpu_thread *thread)
 {
@@ -349,7 +354,8 @@ static void forget_thread(struct cpu_threads *threads, struct cpu_thread **link)
 
 /* --- events -------------------------------------------------------------- */
 
-/* From the oldest new loss on, the state of @thread is unknown. */
+/* Pushes the losses that @thread has not got yet: from the oldest on, its state
+ * is unknown. */
 static void tell_losses(const struct cpu_threads *threads,
 			struct cpu_thread *thread)
 {
@@ -433,7 +439,8 @@ void cpu_threads_release(struct cpu_threads *threads)
 	*threads = (struct cpu_threads){ 0 };
 }
 
-/* The state of a running thread is unknown until its first switch. */
+/* Sets the state and counts of a thread that existed at hello. The state of a
+ * running thread is unknown until its first switch. */
 static void begin_first(const struct cpu_threads *threads,
 			struct cpu_thread *thread)
 {
@@ -452,6 +459,7 @@ static void begin_first(const struct cpu_threads *threads,
 	if (err)
 		return;
 	now = clock_boottime_ns();
+	/* A stopped thread waits for SIGCONT or its tracer. */
 	waits = times.state && strchr("SDTt", times.state);
 	thread->missed = !waits;
 	push_event(threads, thread, waits ? KERNEL_BLOCKED : KERNEL_UNKNOWN,
@@ -481,8 +489,8 @@ void cpu_threads_add_first(struct cpu_threads *threads, pid_t pid, pid_t tid)
 
 /* --- samples ------------------------------------------------------------- */
 
-/* Makes them at the first sample of a child. NULL: sampling is off, or out of
- * memory. */
+/* Returns the samples of @process; those of a child are made at its first
+ * sample. NULL: sampling is off, or out of memory. */
 static struct samples *samples_of(struct cpu_threads *threads,
 				  struct cpu_process *process)
 {
@@ -502,7 +510,8 @@ static struct samples *samples_of(struct cpu_threads *threads,
 	return process->samples;
 }
 
-/* The current one is close enough to that of the sample. */
+/* Returns the current generation of the load map. It is close enough to that of
+ * the sample. */
 static uint32_t generation_of(struct cpu_process *process)
 {
 	struct map_event event;
@@ -550,16 +559,17 @@ void cpu_threads_counted(struct cpu_threads *threads,
 	kernel_events_push(&thread->events, &event);
 }
 
-/* Swaps may move samples out of a thread: each thread that ends without a
- * sample takes away a part of a period. */
+/* Returns true if swaps may have moved the samples for @ns of CPU time out
+ * of a thread: each thread that ends without a sample takes away a part of a
+ * period. */
 static bool swaps_may_lose(const struct cpu_threads *threads, uint64_t ns)
 {
 	return threads->unsampled_ends * threads->period_ns >= ns;
 }
 
-/* Two periods of its CPU time have no sample: there is none yet, or swaps moved
- * them to threads that have ended. A long thread may also have run in a hidden
- * kernel, or while the host had the CPU. */
+/* Returns true if at least two periods of CPU time of @thread have no sample,
+ * and either it has none yet, or swaps moved its samples to threads that have
+ * ended. Otherwise it ran in a hidden kernel, or while the host had the CPU. */
 static bool lacks_samples(const struct cpu_threads *threads,
 			  const struct cpu_thread *thread)
 {
@@ -570,7 +580,8 @@ static bool lacks_samples(const struct cpu_threads *threads,
 	       (!thread->sampled_ns || swaps_may_lose(threads, rest));
 }
 
-/* If it has @ended without a sample, its whole time is owed. */
+/* Updates what @thread adds to owed_ns of all threads: its time without
+ * samples. If it has @ended without a sample, that is its whole time. */
 static void owe_samples(struct cpu_threads *threads, struct cpu_thread *thread,
 			bool ended)
 {
@@ -608,7 +619,8 @@ static void count_until(struct cpu_threads *threads, struct cpu_thread *thread,
 	thread->on_ns = ns;
 }
 
-/* Returns false if it was not posted; then its time stays in the rest. */
+/* Posts the sample in @record. Returns false if it was not posted; then its
+ * time stays in the rest. */
 static bool post_cpu_sample(struct cpu_threads *threads,
 			    struct cpu_thread *thread,
 			    const struct perf_record *record)
@@ -674,7 +686,8 @@ bool cpu_threads_shot(struct cpu_threads *threads,
 	return true;
 }
 
-/* Only the whole periods without a sample. */
+/* Posts a sample of time in the kernel, which may not be sampled: the whole
+ * periods of @thread that have no sample. */
 static void post_kernel(struct cpu_threads *threads, struct cpu_thread *thread)
 {
 	uint64_t sampled =
@@ -804,7 +817,8 @@ void cpu_threads_exit(struct cpu_threads *threads,
 
 /* --- switches ------------------------------------------------------------ */
 
-/* @event is a KERNEL_IN, and gets the object as well. */
+/* Ends the wait of @thread at the time of @event, a KERNEL_IN. Posts the known
+ * object with the duration, and copies the object to @event. */
 static void post_wait(struct cpu_threads *threads, struct cpu_thread *thread,
 		      struct kernel_event *event)
 {
@@ -995,7 +1009,7 @@ size_t cpu_threads_list(const struct cpu_threads *threads, pid_t *out,
 	return count;
 }
 
-/* NULL: that wait is over. */
+/* Returns the thread of @blocked, or NULL if that wait is over. */
 static struct cpu_thread *find_blocked(const struct cpu_threads *threads,
 				       const struct cpu_blocked *blocked)
 {
@@ -1039,9 +1053,10 @@ void cpu_threads_tell_anchor(struct cpu_threads *threads,
 
 /* --- times of threads and processes -------------------------------------- */
 
-/* Shots hit unsampled children by chance, so a child with a sample stands for
- * others, but not for a child that went on as another program: the account has
- * one entry for both, and that program would be missing. */
+/* Keeps the time of @process, a child without a sample. Shots hit such children
+ * by chance, so a child with a sample stands for others, but not for a child
+ * that went on as another program: the account has one entry for both, and that
+ * program would be missing. Returns false if it did not keep it. */
 static bool keep_unsampled(struct cpu_threads *threads,
 			   const struct cpu_process *process)
 {
@@ -1059,8 +1074,8 @@ static bool keep_unsampled(struct cpu_threads *threads,
 	return true;
 }
 
-/* Samples from shots of @process also stand for children without a sample, up
- * to samples_shot_periods(). */
+/* Lets samples from shots of @process also stand for kept children without a
+ * sample, up to samples_shot_periods(). */
 static void stand_for_unsampled(struct cpu_threads *threads,
 				struct cpu_process *process,
 				struct cpu_account *account)
@@ -1186,7 +1201,8 @@ struct sharing {
 	uint64_t left_ns, weight;
 };
 
-/* @silent: only for those without their full time. */
+/* Calls @visit for each thread that is not settled; @silent: only for those
+ * without their full time. */
 static void visit_threads(struct cpu_threads *threads, struct sharing *sharing,
 			  bool silent,
 			  void (*visit)(struct sharing *sharing,
@@ -1199,7 +1215,8 @@ static void visit_threads(struct cpu_threads *threads, struct sharing *sharing,
 				visit(sharing, thread);
 }
 
-/* A thread that existed at hello is left out: some of its time is older. */
+/* Reads the time of a running thread, unless it existed at hello: some of its
+ * time is older. */
 static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 {
 	uint64_t ns, more;
@@ -1213,8 +1230,9 @@ static void ask_running(struct sharing *sharing, struct cpu_thread *thread)
 	sharing->left_ns -= more;
 }
 
-/* Its time, if known; for a silent thread, the time of its samples beyond its
- * reported time. Plus 1, because it may have run without a sample. */
+/* Returns a thread's weight for a share of the rest: its time, if known; for a
+ * silent thread, the time of its samples beyond its reported time. Plus 1,
+ * because it may have run without a sample. */
 static uint64_t weight_of_thread(const struct cpu_thread *thread)
 {
 	uint64_t sampled_ns = thread->sampled_ns;

@@ -28,9 +28,9 @@
  * first page (kernel.perf_event_mlock_kb: 516). */
 #define BUFFER_BYTES_USUAL (512u << 10)
 #define BUFFER_BYTES_MAX (4u << 20)
-/* With switches a busy CPU writes 10 to 20 MB a second, and the reader may have
- * to wait for a CPU. One buffer, and all together, if this user may lock as
- * much. */
+/* Sizes of one buffer, and of all together, if this user may lock as much. With
+ * switches a busy CPU writes 10 to 20 MB a second, and the reader may have to
+ * wait for a CPU. */
 #define SWITCH_BYTES_MAX (2u << 20)
 #define SWITCH_BYTES_ALL (32u << 20)
 /* The reader wakes up at this many bytes, or half a buffer. */
@@ -213,7 +213,7 @@ static const uint8_t *in_one_piece(const struct perf_buffers *buffers,
 	return buffers->scratch;
 }
 
-/* perf_open.h defines the fields. */
+/* Returns the time of a record; perf_open.h defines where it is. */
 static uint64_t time_of_record(const struct perf_event_header *header,
 			       const uint8_t *bytes)
 {
@@ -231,7 +231,8 @@ static uint64_t time_of_record(const struct perf_event_header *header,
 	return ns;
 }
 
-/* Returns false if no record is older than @until_ns. */
+/* Looks at the record at the tail. Returns false if none is older than
+ * @until_ns. */
 static bool cursor_look(const struct perf_buffers *buffers,
 			struct perf_cursor *cursor, uint64_t until_ns)
 {
@@ -247,6 +248,7 @@ static bool cursor_look(const struct perf_buffers *buffers,
 		memcpy(&header, data + (cursor->tail & (buffers->bytes - 1)),
 		       sizeof(header));
 	if (header.size < sizeof(header) || header.size > unread) {
+		/* Skips an impossible record and all after it. */
 		cursor->tail = cursor->head;
 		/* order: rel, PERF: read before the room is returned */
 		atom_store_rel(&cursor->buffer->page->data_tail, cursor->tail);

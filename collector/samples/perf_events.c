@@ -49,8 +49,8 @@ static int open_perf_event(struct perf_event_attr *attr, pid_t tid, int cpu,
 	return fd;
 }
 
-/* Without its descriptor and id, in the group of @leader (-1: none). Returns
- * the descriptor, or -errno. */
+/* Adds @event, whose descriptor and id are set here, in the group of @leader
+ * (-1: none). Returns the descriptor, or -errno. */
 static int add_event(struct perf_events *events, const struct perf_event *event,
 		     struct perf_event_attr attr, pid_t tid,
 		     const struct perf_buffer *buffer, int leader)
@@ -94,7 +94,8 @@ static void add_perf_counters(struct perf_events *events,
 	}
 }
 
-/* In the order that the head of this file explains. Returns 0 or -errno. */
+/* Adds the events of thread @tid on the CPU of @buffer, in the order that the
+ * head of this file explains. Returns 0 or -errno. */
 static int add_events(struct perf_events *events,
 		      const struct perf_wanted *wanted, pid_t tid,
 		      const struct perf_buffer *buffer)
@@ -118,7 +119,8 @@ static int add_events(struct perf_events *events,
 	return MIN(fd, 0);
 }
 
-/* See the head of this file. Kernels before Linux 5.13 cannot have one. */
+/* Adds the fence that the head of this file explains. Kernels before Linux 5.13
+ * cannot have one. */
 static void add_fence(struct perf_events *events, pid_t tid)
 {
 	struct perf_event_attr attr = {

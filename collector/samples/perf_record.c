@@ -103,7 +103,8 @@ static void take_perf_sample(struct reader *reader, uint16_t misc,
 	record->stack_bytes = (uint32_t)MIN(used, asked);
 }
 
-/* By sample_id_all: pid, tid, time, id. */
+/* Parses the trailer of records other than samples, by sample_id_all: pid, tid,
+ * time, id. */
 static void take_trailer(struct reader *reader, struct perf_record *record)
 {
 	struct reader trailer = { reader->end - 24, reader->end, false };

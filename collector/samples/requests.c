@@ -84,8 +84,9 @@ static bool make_history_room(struct requests *requests,
 	return true;
 }
 
-/* An idle thread may have ended, and a program may create threads without
- * limit. Others go to the end of the ring. */
+/* Frees the changes of the first thread of the ring if it is idle at @ns: it
+ * may have ended, and a program may create threads without limit. Otherwise
+ * moves it to the end of the ring. */
 static void free_idle(struct requests *requests, uint64_t ns)
 {
 	struct history *last, *history;

@@ -27,7 +27,8 @@
 #include "shared/compiler.h"
 
 #define QUEUE_BYTES_MAX (32u << 20)
-/* Allocated blocks must not be dropped. Without stacks they are small. */
+/* The limit for allocated blocks, which must not be dropped. Without stacks
+ * they are small. */
 #define QUEUE_BYTES_HARD (48u << 20)
 /* Guaranteed bytes of a queue; the rest is shared by all. */
 #define QUEUE_BYTES_OWN (1u << 20)
@@ -97,13 +98,13 @@ static uint64_t sample_bytes(const struct sample *sample)
 	return sizeof(*sample) + sample->stack_bytes + sample->object_bytes;
 }
 
-/* Under lock. */
+/* Returns the queued bytes beyond the lane's own share. Under lock. */
 static uint64_t bytes_beyond(const struct lane *lane)
 {
 	return lane->bytes - MIN(lane->bytes, QUEUE_BYTES_OWN);
 }
 
-/* Under lock. */
+/* Reserves @bytes. Returns false if there is no room. Under lock. */
 static bool take_room(struct lane *lane, uint64_t bytes, uint64_t max)
 {
 	uint64_t beyond;
@@ -228,8 +229,8 @@ void lane_unlist(struct lane *lane, struct samples_link *samples)
 	lock_release(&lane->lock);
 }
 
-/* Only this thread removes list entries; others add at the front. Under lock,
- * which it releases meanwhile. */
+/* Answers sampler_look(). Only this thread removes list entries; others add at
+ * the front. Under lock, which it releases meanwhile. */
 static void take_look(struct lane *lane)
 {
 	const struct recording_profiles *profiles =
@@ -252,7 +253,7 @@ static void take_look(struct lane *lane)
 	pthread_cond_broadcast(&lane->dealt);
 }
 
-/* NULL: stop. Under lock. */
+/* Returns the next queued sample, or NULL to stop. Under lock. */
 static struct sample *wait_for_sample(struct lane *lane)
 {
 	struct sample *first;

@@ -38,11 +38,12 @@
 #define OTHER_OBJECTS "[other objects]"
 /* Requests whose samples have labels. */
 #define REQUESTS_MAX 4096u
-/* Until the records of the thread, which name the request, are read; and how
- * many samples wait at once. */
+/* How long a sample waits for the records of its thread, which name the
+ * request; and how many samples wait at once. */
 #define REQUEST_WAIT_NS UINT64_C(2000000000)
 #define WAITING_MAX 8192u
-/* A sample for more periods comes from a program that did not run. */
+/* How often one sample is written to the trace at most. A sample for more
+ * periods comes from a program that did not run. */
 #define TRACE_SAMPLES_MAX 64u
 /* A copy may be this many bytes smaller than requested. */
 #define COPY_SLACK 64
@@ -76,7 +77,7 @@ struct counts {
 	int64_t other[2]; /* no memory: count and ns */
 };
 
-/* From samples_total() and samples_by_shots(). */
+/* The CPU time of a thread, from samples_total() and samples_by_shots(). */
 struct told {
 	uint64_t tid;
 
@@ -204,7 +205,8 @@ void samples_lose(struct samples *samples, uint64_t count, uint64_t weight_ns)
 	lane_lose(samples->lane, count, weight_ns, &samples->lost);
 }
 
-/* NULL: out of memory. */
+/* Returns the reported times of thread @tid, and adds it if it is new. NULL:
+ * out of memory. */
 static struct told *told_of_thread(struct samples *samples, uint64_t tid)
 {
 	const struct told one = { .tid = tid };
@@ -310,8 +312,8 @@ static uint32_t stack_of_registers(struct samples *samples,
 	return stacks_child(samples->stacks, stack, &frame);
 }
 
-/* For a blocked thread the gap is mostly a register, and a larger copy of the
- * stack would not help. */
+/* Counts the gaps of an unwound stack. For a blocked thread the gap is mostly a
+ * register, and a larger copy of the stack would not help. */
 static void count_unwound(struct samples *samples,
 			  const struct unwind_stack *stack,
 			  const struct unwind_result *result)
@@ -405,7 +407,8 @@ static void count_sample(struct samples *samples, struct counts *counts,
 
 /* --- requests ------------------------------------------------------------ */
 
-/* Returns @parent without memory. */
+/* Returns the stack of one frame for @id below @parent, or @parent without
+ * memory. */
 static uint32_t label_stack(struct samples *samples, uint32_t parent,
 			    const uint8_t *id, size_t bytes)
 {
@@ -480,7 +483,8 @@ static void count_waited(struct samples *samples)
 		count_waiting_time(samples);
 }
 
-/* Returns false if the caller must count it at once. */
+/* Lets a sample of the kernel wait. Returns false if the caller must count it
+ * at once. */
 static bool wait_for_request(struct samples *samples,
 			     const struct sample *sample, uint32_t stack)
 {
@@ -645,8 +649,8 @@ static void add_counts(struct samples *samples, struct counts *counts,
 			counts->other[1]);
 }
 
-/* Times are not scaled yet, and samples without a stack are added at its
- * end. */
+/* As add_counts(), for a running process. Times are not scaled yet, and samples
+ * without a stack are added at its end. */
 static void add_counts_so_far(struct samples *samples,
 			      const struct counts *counts,
 			      struct stack_profile *profile)
@@ -691,9 +695,10 @@ static struct told *told_of_counted(struct samples *samples,
 	return told_of_thread(samples, owner->tid);
 }
 
-/* The sum of told_ns includes the time of lost samples. Their threads are
- * unknown, so it is subtracted from all. Displaced time is added to all, or to
- * that of short threads if the sum is 0. */
+/* Returns the time that samples stand for, divided by the sum of told_ns. That
+ * sum includes the time of lost samples. Their threads are unknown, so it is
+ * subtracted from all. Displaced time is added to all, or to that of short
+ * threads if the sum is 0. */
 static double part_of_told(struct samples *samples)
 {
 	const struct told *told = samples->told.items;
@@ -734,9 +739,10 @@ static uint64_t move_time(uint64_t *from, uint64_t most)
 	return ns;
 }
 
-/* Shots hit threads by chance, in proportion to their times, so all samples
- * from shots stand for all threads without others. Time beyond
- * samples_shot_periods() stays where it is. */
+/* Returns the time of threads with samples from shots only, or without any,
+ * divided by the time that those samples stand for. Shots hit these threads by
+ * chance, in proportion to their times. Together all such samples stand for all
+ * such threads. Time beyond samples_shot_periods() stays where it is. */
 static double part_of_shots(struct samples *samples)
 {
 	struct told *told = samples->told.items;
@@ -777,7 +783,8 @@ static void scale_counts(struct samples *samples)
 		scale_count(samples, &counted[i], part, shot_part);
 }
 
-/* The innermost frame may be the kernel. */
+/* Returns true if perfrec's frame @own called a clock, and @stack is inside
+ * that clock. The innermost frame may be the kernel. */
 static bool is_clock_of(struct samples *samples, uint32_t stack, uint32_t own)
 {
 	bool is_clock = false;
@@ -798,8 +805,9 @@ static bool is_clock_of(struct samples *samples, uint32_t stack, uint32_t own)
 	return is_clock;
 }
 
-/* A clock works for its caller. Other kernel time for a hook (a page of a new
- * ring, waiting for room) is excluded: a hook does not cost that each time. */
+/* Returns the owner of the code at the top of @stack; a clock works for its
+ * caller. Other kernel time for a hook (a page of a new ring, waiting for room)
+ * is excluded: a hook does not cost that each time. */
 static enum module_owner owner_of_stack(struct samples *samples, uint32_t stack)
 {
 	enum module_owner owner = MODULE_PROGRAM;

@@ -38,7 +38,8 @@
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
-/* A thread may have stood still for long. */
+/* Timer overruns that one sample counts at most: a thread may have stood still
+ * for long. */
 #define OVERRUNS_MAX (1ULL << 20)
 
 #define THREAD_EVENTS 256
@@ -144,7 +145,7 @@ static void count_first_event(struct thread *thread)
 	}
 }
 
-/* Once all taken ones are counted. */
+/* Takes more events from the group, once all taken ones are counted. */
 static void take_more_events(struct thread *thread)
 {
 	struct thread_cpu *cpu = thread->cpu;

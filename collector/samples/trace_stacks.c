@@ -31,7 +31,8 @@
 
 #define DEPTH_MAX 512u
 #define FLUSH_NS 1000000000u
-/* A name has at most SYMBOL_NAME_BYTES, a callstack DEPTH_MAX numbers. */
+/* Room for one packet: a name has at most SYMBOL_NAME_BYTES, a callstack
+ * DEPTH_MAX numbers. */
 #define PACKET_BYTES 8192u
 
 /* Keys come first in these structs; see pool.h. */
@@ -214,7 +215,8 @@ static void describe_frame(struct trace_stacks *trace,
 	symbol_file_put(&place.file);
 }
 
-/* The kernel and clocks do. */
+/* Returns true for the kernel and for clocks: their work belongs to their
+ * caller. */
 static bool serves_caller(struct trace_stacks *trace,
 			  const struct stack_frame *frame)
 {
@@ -226,8 +228,9 @@ static bool serves_caller(struct trace_stacks *trace,
 	return frame->kind == FRAME_NAMED && frame->address == FRAME_KERNEL;
 }
 
-/* Returns 0 for frames of perfrec, or that work for it. *@own: whether its
- * caller is one, and then whether @frame is. */
+/* Returns the iid of @frame, and writes it if it is new. Returns 0 without
+ * memory, and for a frame of perfrec or of work for it: *@own says whether the
+ * caller is such a frame, and is set to whether @frame is. */
 static uint64_t write_frame(struct trace_stacks *trace,
 			    const struct stack_frame *frame, bool *own)
 {
@@ -262,7 +265,7 @@ static uint64_t write_frame(struct trace_stacks *trace,
 
 /* --- stacks -------------------------------------------------------------- */
 
-/* Returns false if it already was. */
+/* Returns false if @stack already was marked. */
 static bool mark_stack_written(struct trace_stacks *trace, uint32_t stack)
 {
 	uint8_t bit = (uint8_t)(1u << stack % 8);

@@ -35,7 +35,8 @@ struct taker {
 	size_t count, room;
 };
 
-/* Returns true if a group may have more. */
+/* Asks all groups until the room is full. Returns true if a group may have
+ * more. */
 static bool run_round(struct turns *turns, struct taker *taker, size_t limit)
 {
 	struct turn **link = &turns->first, *served = NULL;

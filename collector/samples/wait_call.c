@@ -17,7 +17,8 @@
 
 /* --- the line ------------------------------------------------------------ */
 
-/* " 0xHEX", of at most 64 bits. Advances *@text. */
+/* Parses " 0xHEX" at *@text, and advances *@text. Returns false if the text is
+ * different, or the number has more than 64 bits. */
 static bool take_hex(const char **text, uint64_t *out)
 {
 	char *end;

@@ -34,7 +34,8 @@ union answer {
 	char bytes[ANSWER_BYTES];
 };
 
-/* Receives at least @bytes behind the header of *@answer. */
+/* Sends the question that begins with @header, and receives at least @bytes
+ * behind the header of *@answer. Returns 0 or -errno. */
 static int ask_netlink(int fd, struct nlmsghdr *header, union answer *answer,
 		       size_t bytes)
 {
@@ -161,7 +162,7 @@ static bool is_mapped_address(const struct wait_diag_tcp *tcp)
 	return true;
 }
 
-/* @own: which of its ends. */
+/* Finds the socket whose own end is end @own of @tcp. Returns 0 or -errno. */
 static int ask_tcp(int fd, const struct wait_diag_tcp *tcp, size_t own,
 		   uint64_t *inode)
 {

@@ -30,7 +30,8 @@
 #include "shared/compiler.h"
 
 #define ARENA_PLACE "memfd:perfrec+" /* preload/start/hello.c */
-/* In glibc's struct pthread, which begins with a pointer to itself. */
+/* Offset of the tid in glibc's struct pthread, which begins with a pointer to
+ * itself. */
 #define PTHREAD_TID 0x2d0u
 #define TARGET_BYTES 4096
 #define SELECT_BYTES (1024 / 8) /* bytes read of a set */
@@ -74,7 +75,8 @@ void wait_objects_free(struct wait_objects **objects)
 
 /* --- futexes ------------------------------------------------------------- */
 
-/* In another pid namespace the thread has another id. */
+/* Returns true if @id is a thread of the process, or looks like one: in another
+ * pid namespace the thread has another id. */
 static bool is_task(const struct wait_thread *thread, uint64_t address,
 		    uint32_t id)
 {
@@ -91,7 +93,8 @@ static bool is_task(const struct wait_thread *thread, uint64_t address,
 }
 
 #if defined(__x86_64__)
-/* syscall() of glibc has just moved all its arguments. */
+/* Returns true if @pc is in syscall() of glibc, which has just moved all its
+ * arguments. */
 static bool is_raw_call(pid_t pid, uint64_t pc)
 {
 	static const uint8_t code[] = {
@@ -119,7 +122,8 @@ static bool is_raw_call(pid_t pid, uint64_t pc)
 }
 #endif
 
-/* Uses no symbol tables: the kind must not depend on tables being read. */
+/* Returns the owner of the code at the pc of @call. Uses no symbol tables: the
+ * kind of a futex must not depend on tables being read. */
 static enum wait_futex_code code_of(struct wait_objects *objects,
 				    const struct wait_thread *thread,
 				    const struct wait_call *call)
@@ -137,8 +141,8 @@ static enum wait_futex_code code_of(struct wait_objects *objects,
 	return WAIT_CODE_UNKNOWN;
 }
 
-/* A futex in the arena is perfrec's own: the thread waits for room in its
- * ring. */
+/* Names a futex of @kind at @place. A futex in the arena is perfrec's own: the
+ * thread waits for room in its ring. */
 static void name_futex_at(const char *place, const char *kind,
 			  char text[WAIT_TEXT_BYTES])
 {
@@ -237,7 +241,7 @@ static bool read_descriptor_link(const struct wait_thread *thread, int fd,
 	return length > 0;
 }
 
-/* @with_peer: also the holder of a pipe's other end. */
+/* Names @fd of @thread; @with_peer: also the holder of a pipe's other end. */
 static void name_link(struct wait_objects *objects,
 		      const struct wait_thread *thread, int fd, bool with_peer,
 		      char text[WAIT_TEXT_BYTES])
@@ -401,9 +405,10 @@ static void name_select(struct wait_objects *objects,
 
 /* --- all kinds of waits -------------------------------------------------- */
 
-/* A signal or a debugger has stopped @thread, or its cgroup is frozen: it
- * sleeps in one of @functions of the kernel (compilers may inline others into
- * get_signal()). @call may be the interrupted system call. */
+/* Names the hold of @thread: a signal or a debugger has stopped it, or its
+ * cgroup is frozen. It then sleeps in one of @functions of the kernel
+ * (compilers may inline others into get_signal()). @call may be the interrupted
+ * system call. Returns false if nothing holds the thread. */
 static bool name_hold(const struct wait_thread *thread,
 		      const struct wait_call *call, char text[WAIT_TEXT_BYTES])
 {

@@ -116,7 +116,7 @@ bool wait_end_read(int folder, const char *path, struct wait_end *end)
 	return mode == S_IRUSR || mode == S_IWUSR;
 }
 
-/* -1: it is gone. */
+/* Returns the uid of /proc/@pid, or -1 if it is gone. */
 static uid_t uid_of(pid_t pid)
 {
 	char path[32];
@@ -169,7 +169,8 @@ static struct peer_process *find_peer_process(struct peer_process *process,
 	return NULL;
 }
 
-/* The best for @pid first. */
+/* Keeps the processes that are still recorded, and adds new ones; the best for
+ * @pid come first. */
 static void list_peer_processes(struct wait_peers *peers, pid_t pid)
 {
 	struct peer_process old[WAIT_PEERS_PROCESSES], *known;
@@ -229,7 +230,8 @@ static bool is_peer_held(const struct known_peer *known)
 	return wait_end_read(AT_FDCWD, path, &end) && is_end(&end, &known->end);
 }
 
-/* The process with the lowest id, except the searching one. */
+/* Sets the holder of @known: the process with the lowest id, except the
+ * searching process. */
 static void choose_holder(const struct wait_peers *peers,
 			  struct known_peer *known)
 {

@@ -24,7 +24,8 @@
 #include "collector/samples/wait_memory.h"
 #include "shared/compiler.h"
 
-/* Their number, and their bytes if there are several. */
+/* How many maps of processes are kept, and how many bytes they may have
+ * together. The latest one is kept in any case. */
 #define PROCESSES 256u
 #define KEPT_BYTES_MAX (16u << 20)
 #define MAPS_BYTES_MAX (2u << 20) /* maximum size of a map's text */
@@ -110,7 +111,8 @@ static void copy_place_name(char out[NAME_BYTES], const char *path)
 	out[length] = '\0';
 }
 
-/* Compares only with the last name. */
+/* Finds the offset of @name in the names of @map; compares only with the last
+ * name. Returns 0 or -ENOMEM. */
 static int intern_place_name(struct place_map *map, const char *name,
 			     uint32_t *out)
 {
@@ -129,7 +131,8 @@ static int intern_place_name(struct place_map *map, const char *name,
 	return 0;
 }
 
-/* Of @line, or of @last if the range is its .bss. */
+/* Sets the file of @range: that of @line, or that of @last if the range is its
+ * .bss. Returns 0 or -ENOMEM. */
 static int set_range_file(struct place_map *map, struct range *range,
 			  const struct maps_line *line,
 			  const struct range *last, bool last_writable)
@@ -205,7 +208,7 @@ static void name_place(const struct place_map *map, const struct range *range,
 		 address - (type == ELF_EXECUTABLE ? 0 : base));
 }
 
-/* Else the one that was not used for longest. */
+/* Returns the map of @pid, or else the map that was not used for longest. */
 static struct place_map *map_of_process(struct wait_places *places, pid_t pid)
 {
 	struct place_map *oldest = &places->map[0];

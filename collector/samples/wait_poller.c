@@ -43,7 +43,8 @@
 #include "shared/compiler.h"
 
 #define ROOM 64u
-/* With 10 us for each short wait, that is less than 1 % of a CPU. */
+/* The number of short waits per reading, and its interval. With 10 us for each,
+ * that is less than 1 % of a CPU. */
 #define SHORT_ROOM 8u
 #define SHORT_NS 10000000u
 #define ANCHOR_NS 20000000u /* between two anchors of a thread */
@@ -100,7 +101,8 @@ struct wait_poller {
 	struct refusals refusals; /* for the next reader if there is none */
 };
 
-/* Static: they may outlive the poller. Relaxed. */
+/* Abandoned readers that are still stuck. Static: they may outlive the poller.
+ * Relaxed. */
 static uint32_t g_stuck;
 
 /* --- refusals ------------------------------------------------------------ */
@@ -166,7 +168,7 @@ static enum samples_unread why_unread(int err)
 	}
 }
 
-/* NULL: unreadable, *@why has the reason. */
+/* Reads the wait of @blocked. NULL: unreadable, *@why has the reason. */
 static struct sample *read_blocked_wait(struct wait_reader *reader,
 					const struct cpu_blocked *blocked,
 					enum samples_unread *why)
@@ -210,8 +212,8 @@ struct anchor {
 	unsigned long long on_ns, delay_ns;
 };
 
-/* Times spread between close anchors are more exact, but a read doubles the
- * cost of a wait. */
+/* Reads the kernel's counts of @blocked up to now. Times spread between close
+ * anchors are more exact, but a read doubles the cost of a wait. */
 static struct anchor read_anchor(struct wait_reader *reader,
 				 const struct cpu_blocked *blocked)
 {
@@ -231,8 +233,8 @@ static struct anchor read_anchor(struct wait_reader *reader,
 	return anchor;
 }
 
-/* Returns false if it took so long that the main thread has abandoned
- * @reader. */
+/* Reads the wait of @blocked. Returns false if it took so long that the main
+ * thread has abandoned @reader. */
 static bool look_at_blocked(struct wait_reader *reader,
 			    const struct cpu_blocked *blocked)
 {
@@ -289,8 +291,8 @@ static void give_reader_back(struct wait_reader *reader)
 			samples_put(&reader->blocked[reader->at].samples);
 }
 
-/* Also, at intervals, some that are not blocked for long. Returns the sums of
- * all. */
+/* Takes threads that have been blocked for long enough, and at intervals some
+ * that have not. Returns the sums of all. */
 static struct cpu_wait_sums take_blocked_threads(struct wait_reader *reader)
 {
 	const struct wait_source *source = &reader->poller->source;
@@ -313,8 +315,9 @@ static struct cpu_wait_sums take_blocked_threads(struct wait_reader *reader)
 	return sums;
 }
 
-/* Returns false if the main thread has abandoned @reader, which must not use
- * the poller any more. */
+/* Takes threads and reads them. Sets *@pause_ns to the pause until the next
+ * pass. Returns false if the main thread has abandoned @reader, which must not
+ * use the poller any more. */
 static bool run_pass(struct wait_reader *reader, uint64_t *pause_ns)
 {
 	struct wait_poller *poller = reader->poller;
@@ -360,7 +363,7 @@ static void free_reader(struct wait_reader *reader)
 	free(reader);
 }
 
-/* Returns false as run_pass(). */
+/* Runs passes until the poller closes. Returns false as run_pass(). */
 static bool run_passes(struct wait_reader *reader)
 {
 	struct wait_poller *poller = reader->poller;
@@ -404,8 +407,8 @@ static void *reader_thread(void *context)
 
 /* --- life ---------------------------------------------------------------- */
 
-/* Not after the main thread has abandoned the reader: then the source may be
- * freed. */
+/* Calls the source's list(), unless the main thread has abandoned the reader:
+ * then the source may be freed. */
 static size_t list_of_source(void *context, pid_t pid, pid_t *out, size_t room)
 {
 	struct wait_reader *reader = context;
@@ -442,7 +445,8 @@ static int start_wait_reader(struct wait_poller *poller)
 	return err;
 }
 
-/* On a busy machine the reader may get no CPU for seconds. */
+/* Returns true if the reader only lacks a CPU: on a busy machine it may get
+ * none for seconds. */
 static bool can_run(const struct wait_reader *reader)
 {
 	struct task_times times;

@@ -61,7 +61,9 @@ void wait_sockets_free(struct wait_sockets **sockets)
 
 #define ADDRESS_BYTES (INET6_ADDRSTRLEN + 8)
 
-/* "0100007F:1F90", each word of 32 bits in the byte order of this machine. */
+/* Writes the address @hex to @out, and as end number @end to @tcp.
+ * "0100007F:1F90": each word of 32 bits is in the byte order of this machine.
+ * Returns false if it is malformed. */
 static bool read_socket_address(const char *hex, struct wait_diag_tcp *tcp,
 				size_t end, char out[ADDRESS_BYTES])
 {
@@ -128,7 +130,7 @@ static bool parse_unix(const char *line, uint64_t inode,
 	return true;
 }
 
-/* @tcp: the connection, if there is one. */
+/* Like wait_sockets_parse(); sets @tcp to the connection, if there is one. */
 static bool parse_socket_line(enum wait_socket_file file, const char *line,
 			      uint64_t inode, struct wait_diag_tcp *tcp,
 			      char out[WAIT_TEXT_BYTES])
@@ -185,7 +187,8 @@ static bool find_in_file(struct wait_sockets *sockets, pid_t pid,
 	return false;
 }
 
-/* Returns false if it is unknown. */
+/* Adds the holder of the connected socket @peer to @out. Returns false if it is
+ * unknown. */
 static bool add_holder(struct wait_sockets *sockets, pid_t pid, uint64_t peer,
 		       char out[WAIT_TEXT_BYTES])
 {
