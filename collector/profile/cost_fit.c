@@ -8,7 +8,8 @@
 #include "collector/profile/true_time.h"
 #include "shared/compiler.h"
 
-/* All of its time is calls whose only event is the call itself. */
+/* Returns true if all time of @total is calls whose only event is the call
+ * itself. */
 static bool is_plain_leaf(const struct function_total *total)
 {
 	const struct own_counts *own = &total->own_self;
@@ -80,7 +81,8 @@ static void keep_least(double *least, size_t count, double mean)
 	least[at] = mean;
 }
 
-/* 0: there are too few. */
+/* Returns the measured ns of a nearly empty function, among functions with
+ * @rare recorded calls or among the others. 0: there are too few. */
 static double nothing_ns(const struct function_total *totals, size_t count,
 			 bool rare)
 {

@@ -46,7 +46,8 @@ static void note_body(struct walk *walk)
 		walk->body = walk->size;
 }
 
-/* The instruction before does not go on. */
+/* Returns the size at @vaddr, which follows an instruction that does not go on:
+ * the size at a jump to @vaddr, or else that of the body. */
 static int64_t find_target(const struct walk *walk, uint64_t vaddr)
 {
 	for (size_t i = 0; i < walk->targets; i++)

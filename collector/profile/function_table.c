@@ -100,7 +100,8 @@ bool function_table_knows_durations(const struct function_total *total)
 	       histogram_total(durations) == total->own_self.inner;
 }
 
-/* Recorded calls took this beyond inner_ns, because most were only counted. */
+/* Returns the ns that recorded calls took beyond inner_ns, because most calls
+ * were only counted. */
 static int64_t rare_ns(const struct function_total *one,
 		       const struct own_costs *costs)
 {
@@ -125,7 +126,8 @@ static uint64_t correct(uint64_t measured_ns, int64_t more_ns,
 	return (uint64_t)(ns > 0 ? MAX(ns - more_ns, 0) : ns);
 }
 
-/* Fits those of its callees separately, so no total is below its self time. */
+/* Fits the kernel's times of @one into its times. Fits those of its callees
+ * separately, so no total is below its self time. */
 static void fit_kernel(struct function_total *one)
 {
 	struct kernel_counts *self = &one->kernel_self;
@@ -150,7 +152,8 @@ static void fit_kernel(struct function_total *one)
 
 /* --- durations ----------------------------------------------------------- */
 
-/* Exact if the bucket only has the maximum. */
+/* Returns the ns that stand for a call in @bucket; they are exact if it only
+ * has the maximum. */
 static double bucket_ns(const struct histogram *durations, uint32_t bucket,
 			uint64_t count)
 {
@@ -186,12 +189,12 @@ static void sum_durations(const struct histogram *durations,
 	}
 }
 
-/* The cost that was subtracted from the total, so the columns of a function
- * agree: each record costs the same. The number of records is known for each
- * octave of durations, whose calls share it by time, so a call that slept keeps
- * its time among calls with many callees. The total of a recursive function
- * only has outermost calls, so the cost of all calls is larger in
- * proportion. */
+/* Subtracts from the calls of @one the cost that was subtracted from their
+ * total, so the columns of a function agree: each record costs the same. The
+ * number of records is known for each octave of durations, whose calls share it
+ * by time, so a call that slept keeps its time among calls with many callees.
+ * The total of a recursive function only has outermost calls, so the cost of
+ * all calls is larger in proportion. */
 static void correct_durations(struct function_total *one)
 {
 	struct histogram *durations = one->durations, corrected = { 0 };
@@ -269,9 +272,9 @@ uint32_t function_table_count(const struct function_table *table)
 	return table->pool.count;
 }
 
-/* Each sample is a draw, so the deviation of n samples is sqrt(n). Runnable
- * time was spread like samples; waits were measured. With 3 expected samples,
- * one of 20 cases has none. */
+/* Returns the standard error of @times. Each sample is a draw, so the deviation
+ * of n samples is sqrt(n). Runnable time was spread like samples; waits were
+ * measured. With 3 expected samples, one of 20 cases has none. */
 static uint64_t sampling_error(const struct function_times *times,
 			       uint64_t period_ns)
 {

@@ -90,7 +90,8 @@ void locations_release(struct locations *locations)
 
 /* --- adding -------------------------------------------------------------- */
 
-/* The pointer may be part of a key. */
+/* Returns the unique string of the symbol cache for @text: the pointer may be
+ * part of a key. */
 static const char *unique_text(const struct locations *locations,
 			       const char *text)
 {
@@ -99,7 +100,8 @@ static const char *unique_text(const struct locations *locations,
 	return one ? one : text;
 }
 
-/* A new place takes a reference to its file. */
+/* Finds @place or adds it; a new place takes a reference to its file. Returns 0
+ * or -ENOMEM. */
 static int intern_place(struct locations *locations, const struct place *place,
 			uint32_t *out)
 {
@@ -273,7 +275,8 @@ static uint32_t place_of_source(const struct sources *sources, size_t index)
 	return location_at(sources->locations, index)->place;
 }
 
-/* Place i begins at sources->first[i]. */
+/* Sorts location numbers by place into sources->order; those of place i begin
+ * at sources->first[i]. Returns 0 or -ENOMEM. */
 static int sort_by_place(struct sources *sources)
 {
 	const struct locations *locations = sources->locations;
@@ -299,7 +302,8 @@ static int sort_by_place(struct sources *sources)
 	return 0;
 }
 
-/* Final ones stay. 0 or -ENOMEM. */
+/* Finds the sources of the locations of @place, except those that are final.
+ * Returns 0 or -ENOMEM. */
 static int find_place_sources(struct sources *sources, size_t place)
 {
 	const struct locations *locations = sources->locations;
@@ -407,7 +411,8 @@ static void sources_release(struct sources *sources)
 	free(sources->order);
 }
 
-/* The caller calls sources_release() in any case. */
+/* Finds the sources of the @used locations. The caller calls sources_release()
+ * in any case. Returns 0 or -ENOMEM. */
 static int sources_find(const struct locations *locations, const bool *used,
 			struct sources *out)
 {
@@ -424,7 +429,8 @@ static int sources_find(const struct locations *locations, const bool *used,
 	return err ? err : find_twins(out);
 }
 
-/* The functions are the frames up to *@last, which has its own code. */
+/* Returns the first frame of location @index. Its functions are the frames up
+ * to *@last, which has its own code. */
 static size_t first_source_frame(const struct sources *sources, size_t index,
 				 size_t *last)
 {

@@ -94,7 +94,8 @@ int profile_tree_root(struct profile_tree *tree,
 	return err;
 }
 
-/* *@out is as in struct node. The new node is called from @above. */
+/* Sets *@out to the parent (as in struct node) of a new node at @depth, called
+ * from @above. Returns 0 or -ENOMEM. */
 static int find_written_parent(struct profile_tree *tree,
 			       const struct tree_place *above, uint32_t depth,
 			       uint32_t *out)

@@ -187,11 +187,13 @@ static int find_location(struct addition *add, uint32_t stack, uint32_t *out)
 	return *out == UINT32_MAX ? -ENOMEM : 0;
 }
 
-/* perfrec's work in the program, and the work of the kernel and of clocks for
- * it, become one frame "[perfrec]" below the recorded frame. A function that
- * the program calls through perfrec (malloc() behind its wrapper, the function
- * of a thread) becomes a child of its caller in the program. So profiles,
- * texts, pages and exports need no special case. */
+/* Finds the place of @stack, whose innermost frame is @location and whose
+ * caller has a place. perfrec's work in the program, and the work of the kernel
+ * and of clocks for it, become one frame "[perfrec]" below the recorded frame.
+ * A function that the program calls through perfrec (malloc() behind its
+ * wrapper, the function of a thread) becomes a child of its caller in the
+ * program. So profiles, texts, pages and exports need no special case. Returns
+ * 0 or -ENOMEM. */
 static int place_frame(struct addition *add, uint32_t stack, uint32_t location)
 {
 	const struct locations *locations = &add->tree->locations;
@@ -214,7 +216,8 @@ static int place_frame(struct addition *add, uint32_t stack, uint32_t location)
 	return err;
 }
 
-/* Frames below it belong to an owner with that label. */
+/* As place_frame(), for @stack with the innermost frame @label: frames below it
+ * belong to an owner with that label. */
 static int place_label(struct addition *add, uint32_t stack,
 		       const struct stack_frame *label)
 {
@@ -371,8 +374,8 @@ int stack_profile_sum(const struct stack_profile *profile,
 
 /* --- writing ------------------------------------------------------------- */
 
-/* The first "%s" in @form is replaced by the singular of the type's items, the
- * second by their plural. */
+/* Adds a comment about @number items of the first type. The first "%s" in @form
+ * is replaced by the singular of its items, the second by their plural. */
 static void add_loss(const struct stack_profile *profile, const char *form,
 		     int64_t number, struct comments *comments)
 {

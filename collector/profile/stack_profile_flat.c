@@ -44,7 +44,8 @@ static void lose_node(struct flat_addition *add, const struct flat_node *node)
 	profile_tree_lose(add->tree, value);
 }
 
-/* The parent was mapped to @above. */
+/* Adds the node @index, whose parent was mapped to @above, and sets *@out to
+ * its place. */
 static int map_node(struct flat_addition *add, size_t index,
 		    const struct tree_place *above, struct tree_place *out)
 {

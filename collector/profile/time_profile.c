@@ -79,7 +79,8 @@ static int transfer_node(struct transfer *transfer, const struct node *node,
 				 transfer->location[node->what], out);
 }
 
-/* The caller calls transfer_release() in any case. */
+/* Begins @out and makes the nodes. The caller calls transfer_release() in any
+ * case. Returns 0 or -ENOMEM. */
 static int transfer_begin(struct transfer *out, struct profile_tree *to,
 			  const struct profile_tree *from)
 {
@@ -144,8 +145,8 @@ static void convert_blocked(const int64_t *value, int64_t *out)
 	out[TIME_GIVEN + TIME_BLOCKED] = value[1];
 }
 
-/* A location has hooks if one of its functions has. The caller frees the array.
- * NULL without memory. */
+/* Returns for each location of @tree whether one of its functions has hooks.
+ * The caller frees the array. NULL without memory. */
 static bool *find_hooks(const struct profile_tree *tree,
 			const struct time_functions *functions)
 {
@@ -171,7 +172,8 @@ static bool *find_hooks(const struct profile_tree *tree,
 	return NULL;
 }
 
-/* A row without module: an object of a wait, or "[unknown]". */
+/* Returns true for a row without module: an object of a wait, or
+ * "[unknown]". */
 static bool is_mark_node(const struct profile_tree *tree,
 			 const struct node *node)
 {
@@ -181,7 +183,8 @@ static bool is_mark_node(const struct profile_tree *tree,
 	return !module[0] && name[0] == '[';
 }
 
-/* NO_NODE: perfrec itself waited. */
+/* Returns the node of @tree that gets the time of a wait at node @i, or NO_NODE
+ * if perfrec itself waited. */
 static size_t place_of_wait(const struct profile_tree *tree, size_t i,
 			    const bool *has_hooks)
 {
@@ -371,8 +374,8 @@ static void add_function_times(struct function_times *times,
 	times->blocked_ns += (uint64_t)MAX(given[TIME_BLOCKED], 0);
 }
 
-/* The innermost function of its stack gets them, and the totals of all, once
- * each. */
+/* Adds the values of node @i to the innermost function of its stack, and to the
+ * totals of all functions of the stack, once each. */
 static void sum_node(struct summing *sum, uint32_t i)
 {
 	const struct node *node = node_at(sum->tree, i);

@@ -68,7 +68,8 @@
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 
-/* For one stack. A frame description takes about a hundred. */
+/* Words that libunwind may read for one stack. A frame description takes about
+ * a hundred. */
 #define ACCESSES_MAX 200000
 #define WINDOW_WORDS (UNWIND_WINDOW / 8)
 #define RED_ZONE 128u /* bytes below the stack pointer, x86-64 psABI 3.2.2 */
@@ -76,8 +77,8 @@
 #define TABLE_ADDRESS (1ULL << 63)
 #define CODES 512u /* places in unwind.code */
 
-/* No header declares it. libunwind exports it for programs that implement
- * accessors, as its own ptrace library does. */
+/* No header declares dwarf_search_unwind_table(). libunwind exports it for
+ * programs that implement accessors, as its own ptrace library does. */
 #define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip,
 			      unw_dyn_info_t *info, unw_proc_info_t *out,
@@ -120,7 +121,7 @@ struct unwind {
 
 /* --- what is read -------------------------------------------------------- */
 
-/* Without room, the result is not repeatable. */
+/* Notes a read in the result. Without room, the result is not repeatable. */
 static void note_read(struct unwind *unwind, enum unwind_query query,
 		      uint32_t where, uint64_t value, bool failed)
 {
@@ -134,8 +135,8 @@ static void note_read(struct unwind *unwind, enum unwind_query query,
 		(struct unwind_read){ query, where, value, failed };
 }
 
-/* @address is within the window. Returns false if the copy of the stack ends
- * before; *@out is then 0. */
+/* Reads the word at @address, which is within the window. Returns false if the
+ * copy of the stack ends before; *@out is then 0. */
 static bool read_copied_stack(struct unwind *unwind, uint64_t address,
 			      uint64_t *out)
 {
@@ -160,8 +161,9 @@ static bool is_in_copied_stack(const struct unwind *unwind, uint64_t address)
 	return address - unwind->start < UNWIND_WINDOW;
 }
 
-/* At the end of a segment only a part of the word may be there: the other bytes
- * are then 0. False: no file has even the first byte. */
+/* Reads the word at @address from the file that is mapped there. At the end of
+ * a segment only a part of the word may be there: the other bytes are then 0.
+ * False: no file has even the first byte. */
 static bool read_word_of_file(struct unwind *unwind, uint64_t address,
 			      uint64_t *out)
 {
@@ -249,8 +251,8 @@ static void describe_thunk(const struct unwind_module *module,
 	};
 }
 
-/* Valid until the next call. NULL: no known module; the result is then not
- * repeatable. */
+/* Returns the code at @ip, valid until the next call. NULL: no known module;
+ * the result is then not repeatable. */
 static const struct known_code *find_code(struct unwind *unwind, uint64_t ip)
 {
 	struct known_code *code =
@@ -276,7 +278,8 @@ static const struct known_code *find_code(struct unwind *unwind, uint64_t ip)
 	return code;
 }
 
-/* libunwind gets to see a table with one entry: that of the function of @ip. */
+/* Finds the frame description of the code at @ip for libunwind, which gets to
+ * see a table with one entry: that of the function of @ip. */
 static int find_proc_info(unw_addr_space_t as, unw_word_t ip,
 			  unw_proc_info_t *out, int need_unwind_info,
 			  void *context)
@@ -404,13 +407,15 @@ enum step {
 	STEP_CUT, /* the caller cannot be found */
 };
 
-/* At the frame whose registers are unwind->reg. False if libunwind fails. */
+/* Starts the cursor anew, at the frame whose registers are unwind->reg. False
+ * if libunwind fails. */
 static bool start_cursor(struct unwind *unwind)
 {
 	return unw_init_remote(&unwind->cursor, unwind->as, unwind) >= 0;
 }
 
-/* @is_signal: the frame is the code that a signal handler returns to. */
+/* Steps to the caller by the frame description. @is_signal: the frame is the
+ * code that a signal handler returns to. */
 static enum step step_described(struct unwind *unwind, bool is_signal)
 {
 	uint64_t sp = unwind->sp;
@@ -436,7 +441,8 @@ static enum step step_described(struct unwind *unwind, bool is_signal)
 	return STEP_NEXT;
 }
 
-/* The frame pointer is in unwind->reg. */
+/* Goes on at the frame with the return address @ip and the stack pointer @sp;
+ * its frame pointer is in unwind->reg. */
 static enum step step_to_frame(struct unwind *unwind, uint64_t ip, uint64_t sp)
 {
 	/* A return address of zero marks the outermost frame (x86-64 psABI
@@ -464,7 +470,8 @@ static const uint8_t restored_regs[] = {
 	UNW_X86_64_R13, UNW_X86_64_R14, UNW_X86_64_R15,
 };
 
-/* Below the stack pointer of the innermost frame the copy has no bytes. */
+/* Returns true if the caller's @reg was saved below the stack pointer of the
+ * innermost frame, where the copy has no bytes. */
 static bool is_below_stack(struct unwind *unwind, unw_regnum_t reg)
 {
 	unw_save_loc_t place;
@@ -482,7 +489,7 @@ static bool has_restored(struct unwind *unwind)
 	return false;
 }
 
-/* *@out is 0 if reading fails. */
+/* Sets *@out to the caller's @reg, or to 0 if reading fails. */
 static int get_restored(struct unwind *unwind, unw_regnum_t reg,
 			unw_word_t *out)
 {
@@ -524,9 +531,10 @@ static enum step keep_restored(struct unwind *unwind)
 #endif
 
 #if defined(__x86_64__)
-/* A PLT stub has only a jump before it: "jmp *offset(%rip)", perhaps with a bnd
- * prefix. endbr64 may come before it; mold puts the number of the function into
- * %r11d as well. */
+/* Returns true if the frame is at an interrupted instruction of a PLT stub that
+ * has only a jump before it: "jmp *offset(%rip)", perhaps with a bnd prefix.
+ * endbr64 may come before it; mold puts the number of the function into %r11d
+ * as well. */
 static bool is_plt_stub(struct unwind *unwind)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -567,7 +575,8 @@ static void set_frame_pointer(struct unwind *unwind, uint64_t fp, bool known)
 		known ? unwind->unknown_reg & ~bit : unwind->unknown_reg | bit;
 }
 
-/* The code has changed no register that a function must save. */
+/* Steps out of code that has @pushed bytes below its return address, and has
+ * changed no register that a function must save. */
 static enum step step_simple(struct unwind *unwind, uint32_t pushed)
 {
 	unw_word_t fp = 0;
@@ -581,7 +590,8 @@ static enum step step_simple(struct unwind *unwind, uint32_t pushed)
 	return step_to_frame(unwind, ip, unwind->sp + pushed + 8);
 }
 
-/* Steps out of a PLT stub as well. The result is guessed. */
+/* Steps to the caller by the frame pointer, or out of a PLT stub. The result is
+ * then guessed. */
 static enum step step_guessed(struct unwind *unwind)
 {
 	unw_word_t fp;
@@ -610,7 +620,7 @@ static enum step step_guessed(struct unwind *unwind)
 #if defined(__x86_64__)
 #define SCAN_BYTES 512u /* of a frame that are looked through */
 
-/* "call *operand" is the last instruction of the 8 bytes. */
+/* Returns true if "call *operand" is the last instruction of the 8 bytes. */
 static bool is_indirect_call(const uint8_t code[8])
 {
 	for (size_t length = 2; length <= 7; length++) {
@@ -627,7 +637,8 @@ static bool is_indirect_call(const uint8_t code[8])
 
 enum call_kind { CALL_NONE, CALL_OTHER, CALL_DIRECT };
 
-/* CALL_OTHER may reach the function at @start (indirect, or to a PLT stub). */
+/* Returns the kind of the call before @ret. CALL_DIRECT calls the function at
+ * @start; CALL_OTHER may reach it (indirect, or to a PLT stub). */
 static enum call_kind call_before(struct unwind *unwind, uint64_t ret,
 				  uint64_t start)
 {
@@ -644,7 +655,8 @@ static enum call_kind call_before(struct unwind *unwind, uint64_t ret,
 	return is_indirect_call(code) ? CALL_OTHER : CALL_NONE;
 }
 
-/* Returns false if there can be no such frame. */
+/* Sets *@ret to the return address of the frame with frame pointer @fp. Returns
+ * false if there can be no such frame. */
 static bool read_return_address(struct unwind *unwind, uint64_t fp,
 				uint64_t *ret)
 {
@@ -652,9 +664,10 @@ static bool read_return_address(struct unwind *unwind, uint64_t fp,
 	       read_copied_stack(unwind, fp + 8, ret) && *ret;
 }
 
-/* @fp is the frame pointer of the callee. A direct call reaches 2 GiB, and is
- * not on the stack. Other words are not looked up: for an unknown address the
- * load map is read again, and the result is not repeatable. */
+/* Returns true if @fp is the frame pointer of a frame that a direct call of the
+ * function at @start created. Such a call reaches 2 GiB, and is not on the
+ * stack. Other words are not looked up: for an unknown address the load map is
+ * read again, and the result is not repeatable. */
 static bool is_directly_called(struct unwind *unwind, uint64_t fp,
 			       uint64_t start)
 {
@@ -669,9 +682,10 @@ static bool is_directly_called(struct unwind *unwind, uint64_t fp,
 	       call_before(unwind, ret, start) == CALL_DIRECT;
 }
 
-/* The code of the function determines it, if a call precedes the return address
- * there. Otherwise the first place with a return address behind a direct call
- * of this function. 0: there is none. */
+/* Returns the frame pointer of the frame at the cursor, whose function starts
+ * at @start. The code of the function determines it, if a call precedes the
+ * return address there. Otherwise it is the first place with a return address
+ * behind a direct call of this function. 0: there is none. */
 static uint64_t find_frame_pointer(struct unwind *unwind, uint64_t start)
 {
 	uint64_t bytes = unwind->ip - start;
@@ -691,9 +705,9 @@ static uint64_t find_frame_pointer(struct unwind *unwind, uint64_t start)
 	return 0;
 }
 
-/* After a step by the description has failed, perhaps because the frame pointer
- * is unknown. Only a function that has made a call has surely completed its
- * prologue. */
+/* Finds the frame pointer and restarts the cursor at the frame, after a step by
+ * the description has failed, perhaps because the frame pointer is unknown.
+ * Only a function that has made a call has surely completed its prologue. */
 static bool recover_frame_pointer(struct unwind *unwind, uint64_t ip)
 {
 	const struct known_code *code = find_code(unwind, ip);
@@ -749,8 +763,9 @@ static enum step step_to_caller(struct unwind *unwind)
 	return what;
 }
 
-/* A function with a uretprobe returns to the first byte of [uprobes], the
- * highest mapping that a process can have. */
+/* Returns true if the frame belongs to a function with a uretprobe. It
+ * returns to the first byte of [uprobes], the highest mapping that a process
+ * can have. */
 static bool is_probed(const struct unwind *unwind)
 {
 #if defined(__x86_64__)

@@ -32,7 +32,7 @@
 /* Pointers to pages, of all files together. */
 #define PAGE_NUMBERS_MAX (16u << 20)
 #define MADE_MAX (1u << 18) /* entries of a table that is made */
-/* Memory for all files together. */
+/* Memory for the known_fdes and made tables of all files together. */
 #define FDES_MAX_BYTES (16u << 20)
 
 struct page { /* bytes of a file, from a multiple of PAGE_BYTES on */
@@ -76,9 +76,10 @@ struct unwind_files {
 
 /* --- reading ------------------------------------------------------------- */
 
-/* Empty if reading fails. Skips a file whose read was slow once, because the
- * stacks of all programs wait for this thread. NULL: no such page, pages are at
- * their limit, or memory is short. */
+/* Returns page @number of @file, and reads it first if necessary; it is empty
+ * if that fails. Skips a file whose read was slow once, because the stacks of
+ * all programs wait for this thread. NULL: no such page, pages are at their
+ * limit, or memory is short. */
 static struct page *page_of_number(struct unwind_file *file, uint64_t number)
 {
 	struct page *page;
@@ -104,7 +105,8 @@ static struct page *page_of_number(struct unwind_file *file, uint64_t number)
 	return page;
 }
 
-/* Returns false if the file is too short or not readable now. */
+/* Copies @bytes at @offset of @file to @out. Returns false if the file is too
+ * short or not readable now. */
 static bool read_file_offset(struct unwind_file *file, uint64_t offset,
 			     uint8_t *out, size_t bytes)
 {
@@ -132,7 +134,7 @@ bool unwind_file_read(struct unwind_file *file, uint64_t vaddr, void *out,
 	       read_file_offset(file, offset, out, bytes);
 }
 
-/* For a cfi_reader; @context is the unwind_file. */
+/* Reads for a cfi_reader, whose @context is the unwind_file. */
 static bool read_file_bytes(void *context, uint64_t vaddr, void *out,
 			    size_t bytes)
 {
@@ -176,7 +178,8 @@ static void take_eh_frame_hdr(struct unwind_file *file,
 	file->table_count = table.count;
 }
 
-/* A header that cannot be read is skipped. */
+/* Calls @take for each program header of @type. A header that cannot be read is
+ * skipped. */
 static void each_program_header(struct unwind_file *file, const Elf64_Ehdr *elf,
 				uint32_t type,
 				void (*take)(struct unwind_file *,
@@ -204,7 +207,8 @@ static int compare_made(const void *left, const void *right)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-/* If memory is short, entries are missing. */
+/* Makes a table from the section .eh_frame if there is one. If memory is short,
+ * entries are missing. */
 static void make_table(struct unwind_file *file, const Elf64_Ehdr *elf)
 {
 	const struct cfi_reader reader = { read_file_bytes, file };
@@ -256,7 +260,7 @@ int unwind_files_new(struct unwind_files **out)
 	return 0;
 }
 
-/* Starts a new edition. */
+/* Frees all files with their pages, and starts a new edition. */
 static void forget_all_files(struct unwind_files *files)
 {
 	while (files->list) {
@@ -298,7 +302,8 @@ uint64_t unwind_files_edition(struct unwind_files *files)
 	return files->edition;
 }
 
-/* Returns false if the file is empty or too large, or memory is short. */
+/* Allocates the list of pages for @file, all unread. Returns false if the file
+ * is empty or too large, or memory is short. */
 static bool make_pages(struct unwind_file *file)
 {
 	struct unwind_files *files = file->files;
@@ -358,7 +363,9 @@ static bool read_table_entry(struct unwind_file *file, uint64_t number,
 	return unwind_file_read(file, file->table + number * 8, entry, 8);
 }
 
-/* The last function that starts at or before @vaddr counts. */
+/* Sets *@fde to the virtual address of the description of the last function
+ * that starts at or before @vaddr. Returns false if there is none, or the table
+ * is not readable. */
 static bool find_fde(struct unwind_file *file, uint64_t vaddr, uint64_t *fde)
 {
 	int64_t wanted = (int64_t)(vaddr - file->header);

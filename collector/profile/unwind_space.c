@@ -28,7 +28,8 @@ void unwind_space_reset(struct unwind_space *space, uint32_t generation)
 	space->generation = generation;
 }
 
-/* Returns NULL if there is none or memory is short. */
+/* Adds the module at @address of the load map to the list. Returns NULL if
+ * there is none or memory is short. */
 static const struct unwind_module *ask_for_module(struct unwind_space *space,
 						  uint64_t address)
 {

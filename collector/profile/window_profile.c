@@ -115,7 +115,7 @@ int window_profile_new(const struct stack_profile_kind *kind,
 	return err;
 }
 
-/* The last index is for values without node. */
+/* Returns the values of node @i; the last index is for values without node. */
 static int64_t *values_at(const struct stack_profile *window, size_t i)
 {
 	const struct profile_tree *tree = &window->tree;
@@ -147,7 +147,8 @@ static bool has_values(const int64_t *values, size_t count)
 
 /* --- adding -------------------------------------------------------------- */
 
-/* @program becomes its only label; "": it keeps the ids of its request. */
+/* Finds the root in @window for the root @node of @from. @program becomes its
+ * only label; "": it keeps the ids of its request. Returns 0 or -ENOMEM. */
 static int find_root(struct stack_profile *window,
 		     const struct stack_profile *from, const struct node *node,
 		     const char *program, uint32_t *out)
@@ -167,7 +168,8 @@ static int find_root(struct stack_profile *window,
 	return err;
 }
 
-/* As in a file. Returns false if all are 0. */
+/* Sets @out to the values of @from at @value, as in a file. Returns false if
+ * all are 0. */
 static bool values_of(const struct stack_profile *from, const int64_t *value,
 		      int64_t out[OUT_VALUES_MAX])
 {
@@ -238,7 +240,7 @@ int window_profile_add(struct stack_profile *window,
 
 /* --- the window ---------------------------------------------------------- */
 
-/* Not a time span. */
+/* Returns true if value @type describes a moment, not a time span. */
 static bool is_moment(const struct stack_profile *window, size_t type)
 {
 	return window->kind->moments >> type & 1;
@@ -253,8 +255,8 @@ static int64_t growth_of(const struct stack_profile *window, size_t i,
 	return value[NOW * count] - value[KEPT * count];
 }
 
-/* If some sums decreased, subtracts that from the growing sums in proportion,
- * so the total is right. */
+/* Sets value @type of the window. If some sums decreased, subtracts that from
+ * the growing sums in proportion, so the total is right. */
 static void take_growth(struct stack_profile *window, size_t type)
 {
 	size_t count = window->kind->count;
@@ -346,7 +348,8 @@ static bool is_lock(const char *object)
 	return false;
 }
 
-/* See values_at(). Returns false if the file lacks the node. */
+/* Sets @out to the values of node @i (see values_at()) in a file by @view.
+ * Returns false if the file lacks the node. */
 static bool view_values(const struct stack_profile *window,
 			const struct window_view *view, size_t i,
 			int64_t out[WINDOW_COLUMNS_MAX])
@@ -378,7 +381,8 @@ bool window_profile_has(const struct stack_profile *window,
 	return false;
 }
 
-/* Innermost first. *@owner may be NULL. */
+/* Sets @stack to the locations of node @i, innermost first, and *@owner to its
+ * owner, or NULL. Returns the number of locations. */
 static size_t stack_at(const struct stack_profile *window, size_t i,
 		       uint64_t stack[PROFILE_DEPTH_MAX + 1],
 		       const struct owner **owner)
