@@ -91,6 +91,7 @@ enum freed_kind {
 
 #define KIND_BITS 3
 
+/* The latest free of an address without a live block. */
 struct freed {
 	uint64_t key; /* address << 16 | owner */
 	uint64_t clock; /* << KIND_BITS | enum freed_kind */
@@ -255,8 +256,8 @@ static uint64_t mix(uint64_t x)
 	return x ^ x >> 32;
 }
 
-/* As a bit mask: in each with probability @q, given that it is in at least
- * one. */
+/* Returns the folds of @block as a bit mask. The block is in each fold with
+ * probability @q, given that it is in at least one. */
 static uint32_t draw_folds(const struct heap *heap,
 			   const struct heap_block *block, double q)
 {
@@ -291,7 +292,7 @@ static double variance_by(uint64_t size, double p)
 	return (double)size * (double)size * (1 - p) / (p * p);
 }
 
-/* @sign -1: subtracts it. */
+/* Adds @block to the estimates of its folds; @sign -1: subtracts it. */
 static void count_in_folds(struct heap *heap, const struct heap_block *block,
 			   int sign)
 {
@@ -462,8 +463,8 @@ static void end_heap_block(struct heap *heap, struct heap_block *block,
 
 /* --- events -------------------------------------------------------------- */
 
-/* Returns the entry of the free of @address. Without one, returns the entry to
- * replace: an empty one, or that of the oldest free. */
+/* Returns the latest free of @address. If it is unknown, returns the entry to
+ * replace: an empty one of the set, or that of the oldest free. */
 static struct freed *freed_at(const struct heap *heap, uint64_t address)
 {
 	struct freed *set = heap->freed + (address * 0x9e3779b97f4a7c15ULL >>
@@ -514,7 +515,8 @@ static void set_freed(struct heap *heap, struct freed *freed, uint64_t address,
 	freed->clock = clock << KIND_BITS | kind;
 }
 
-/* Clocks of one thread are exact. Clocks of two threads may differ by
+/* Returns true if a block that thread @owner allocated at @clock is older than
+ * @freed. Clocks of one thread are exact. Clocks of two threads may differ by
  * HEAP_SKEW; within that distance the block is older if the free had found no
  * block. */
 static bool is_before_free(const struct freed *freed, enum freed_kind kind,
@@ -532,8 +534,9 @@ static bool is_before_free(const struct freed *freed, enum freed_kind kind,
 	return clock - freed_clock(freed) <= skew;
 }
 
-/* Returns true if the block that was allocated at @clock has ended already. If
- * not, any older block at @address ends. Sets *@unsure if a free was implied. */
+/* Returns true if the block that was allocated at @clock has ended already.
+ * If not, ends any older block at @address. Sets *@unsure if a free was
+ * implied. */
 static bool is_block_over(struct heap *heap, uint64_t clock, uint64_t address,
 			  uint32_t owner, bool *unsure)
 {

@@ -57,7 +57,8 @@ static void add_heap_values(struct heap_values *to,
 	to->inuse_bytes += from->inuse_bytes;
 }
 
-/* Returns their number, 0 without memory. */
+/* Makes one row for each stack, with the sums of all threads. Returns their
+ * number, 0 without memory. */
 static size_t sum_by_stack(struct process_heap *heap, struct sum **out)
 {
 	uint32_t sites = heap_site_count(&heap->heap);

@@ -75,8 +75,8 @@ static void fill_row(const struct process_heap *heap,
 			(int64_t)heap_round(&heap->heap, site->peak_bytes);
 }
 
-/* Checks each value: a small share may have bytes but no block, and a site may
- * have values only at the peak. */
+/* Returns true if any value of @row is not 0: a small share may have bytes but
+ * no block, and a site may have values only at the peak. */
 static bool has_row_values(const struct row *row)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(row->values.value); i++)
@@ -101,7 +101,8 @@ static struct profile_owner profile_owner_of(struct process_heap *heap,
 	return owner;
 }
 
-/* The caller frees them. NULL: no memory. */
+/* Returns the rows of @heap, *@count of them, which the caller frees. NULL: no
+ * memory. */
 static struct row *make_heap_rows(struct process_heap *heap,
 				  enum heap_moment moment, size_t *count)
 {
@@ -159,7 +160,8 @@ int heap_files_add(struct process_heap *heap, enum heap_moment moment,
 	return err;
 }
 
-/* Without threads and processes. False: no memory for a copy. */
+/* As heap_files_add(), to a profile without threads and processes. False: no
+ * memory for a copy. */
 static bool add_to_window(struct process_heap *heap,
 			  struct stack_profile *window)
 {
@@ -315,8 +317,8 @@ static void add_functions(struct process_heap *heap)
 	}
 }
 
-/* The heap is exact. Must not be called under the recording's lock, which ranks
- * after known_lock. */
+/* Returns how many blocks of an exact heap have a sampled stack. Must not be
+ * called under the recording's lock, which ranks after known_lock. */
 static uint64_t count_known(struct process_heap *heap)
 {
 	uint64_t count = 0;
@@ -329,8 +331,8 @@ static uint64_t count_known(struct process_heap *heap)
 	return count;
 }
 
-/* Except count_known(). Under order_lock(), or when no thread changes the heap
- * any more. */
+/* Adds all sums except count_known(). Under order_lock(), or when no thread
+ * changes the heap any more. */
 static void add_heap_sums(struct process_heap *heap, struct heap_sums *sum)
 {
 	const struct heap_totals *from = &heap->heap.totals;
@@ -403,7 +405,8 @@ void heap_files_finish(struct process_heap *heap)
 
 /* --- snapshots ----------------------------------------------------------- */
 
-/* After @last (NULL: the first), with a reference. NULL at the end. */
+/* Returns the heap after @last (NULL: the first) in the list of running
+ * processes, with a reference, or NULL at the end. */
 static struct process_heap *next_heap(struct recording *recording,
 				      struct process_heap *last)
 {

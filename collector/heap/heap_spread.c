@@ -12,6 +12,7 @@
 #include "collector/heap/heap.h"
 #include "shared/compiler.h"
 
+/* The values of a site, each scaled separately. */
 enum part {
 	FREED_OBJECTS,
 	FREED_BYTES,
@@ -107,7 +108,8 @@ static uint64_t share_of_part(uint64_t all, uint64_t part, uint64_t sum)
 	return (uint64_t)((unsigned __int128)all * part / sum);
 }
 
-/* @one is a part of @sum that starts at @from. Moves @from behind it. */
+/* Returns the share of @all for @one, a part of @sum that starts at @from.
+ * Moves @from behind @one. */
 static struct parts shares_of(const struct parts *all, const struct parts *sum,
 			      struct parts *from, const struct parts *one)
 {
@@ -127,7 +129,8 @@ static struct parts shares_of(const struct parts *all, const struct parts *sum,
 	return result;
 }
 
-/* NULL without memory or if the stack is @unknown. */
+/* Returns the site for a known stack, or NULL without memory or if the stack is
+ * @unknown. */
 static struct heap_site *spread_site(struct heap *exact,
 				     const struct known *one, uint32_t unknown)
 {

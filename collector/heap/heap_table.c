@@ -86,7 +86,7 @@ static struct heap_block *block_after(const struct heap_segment *segment,
 							      : segment->block;
 }
 
-/* The segment must have a free place. */
+/* Returns the first free place for @hash; the segment must have one. */
 static struct heap_block *find_block_place(const struct heap_segment *segment,
 					   uint64_t hash)
 {
@@ -140,8 +140,8 @@ static bool resize_segment(struct heap_table *table,
 	return true;
 }
 
-/* At least one place stays empty. Returns false without room for one more
- * block. */
+/* Grows @segment; at least one place stays empty. Returns false without room
+ * for one more block. */
 static bool reserve_place(struct heap_table *table,
 			  struct heap_segment *segment)
 {

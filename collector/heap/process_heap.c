@@ -61,7 +61,7 @@ static void tell_double(struct process_heap *heap,
 			       uuid ? uuid : heap->track.process_uuid, item->b);
 }
 
-/* No record up to @clock has explained them. */
+/* Reports double frees that no record up to @clock has explained. */
 static void tell_doubles(struct process_heap *heap, uint64_t clock)
 {
 	uint32_t kept = 0;
@@ -119,7 +119,7 @@ static void post_block(struct process_heap *heap, struct sample *sample)
 		process_heap_dropped(heap, alloc, !alloc);
 }
 
-/* The block has a sampled stack. */
+/* Posts the end of a block with a sampled stack. */
 static void post_block_end(struct process_heap *heap, uint64_t clock)
 {
 	struct sample *sample = sample_new(0);
@@ -224,8 +224,9 @@ static void consume_blocks(void *context, const struct order_item *items,
 
 /* --- samples ------------------------------------------------------------- */
 
-/* An exact heap, on the sampler's thread. Samples arrive in the consumer's
- * order of allocs and frees, so their clocks are numbers in that order. */
+/* Applies a sampled stack of an exact heap, on the sampler's thread. Samples
+ * arrive in the consumer's order of allocs and frees, so their clocks are
+ * numbers in that order. */
 static void take_known(struct process_heap *heap, const struct sample *sample,
 		       uint32_t stack)
 {

@@ -26,7 +26,7 @@ struct thread_heap {
 
 /* --- stacks -------------------------------------------------------------- */
 
-/* The callers of @node have their stacks already. */
+/* Numbers the stack of @node, whose callers already have numbers. */
 static void set_node_stack(const struct cct *cct, struct cct_node *node,
 			   struct stacks *stacks)
 {
@@ -112,9 +112,9 @@ static uint32_t block_site(struct thread *thread, struct replay *replay)
 	return node->heap_site;
 }
 
-/* 0: malformed. @heap: number of a heap of the program's own, or 0. A block of
- * such a heap may start at the same address as the block that contains it, so
- * its key is no address. */
+/* Returns the key of the block at @address, or 0 if malformed. @heap: number of
+ * a heap of the program's own, or 0. A block of such a heap may start at the
+ * same address as the block that contains it, so its key is no address. */
 static uint64_t block_key(uint64_t address, uint32_t heap)
 {
 	uint64_t x;
