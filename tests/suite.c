@@ -94,16 +94,19 @@ static const char *name_of(const struct suite_entry *entry)
 }
 
 /* Runs the tests of the file of @first, or only its test @chosen. Returns the exit
- * status. */
+ * status, which is 2 if there is no such test. */
 static int run_suite(const struct suite_entry *first, const char *chosen)
 {
 	const struct suite_entry *fixture = NULL, *around = NULL;
 	Suite *suite = suite_create(name_of(first));
 	SRunner *runner = srunner_create(suite);
+	bool found = !chosen;
 	int failed;
 
 	for (const struct suite_entry *e = first;
 	     e && !strcmp(e->file, first->file); e = e->next) {
+		if (chosen && e->kind == SUITE_TEST)
+			found |= !strcmp(chosen, e->ttest.name);
 		if (e->kind == SUITE_AROUND)
 			around = e;
 		else if (e->kind == SUITE_FIXTURE)
@@ -111,6 +114,11 @@ static int run_suite(const struct suite_entry *first, const char *chosen)
 		else if (e->kind == SUITE_TEST && !e->is_left &&
 			 (!chosen || !strcmp(chosen, e->ttest.name)))
 			add_test(suite, e, fixture);
+	}
+	if (!found) {
+		fprintf(stderr, "%s: no test '%s'\n", name_of(first), chosen);
+		srunner_free(runner);
+		return 2;
 	}
 	if (around && around->set_up)
 		around->set_up();
