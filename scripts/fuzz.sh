@@ -7,9 +7,8 @@
 # BUILD/corpus/TARGET for the next time; an input that fails is shown, and kept
 # in BUILD/found/TARGET.
 #
-# fuzz.sh BUILD --replay TARGET... - only run the inputs that are there: those of
-# tests/fuzz/corpus, and those that tests/fuzz/make-seeds.py has made in the folder
-# SEEDS.
+# fuzz.sh BUILD --replay TARGET... - only run the inputs in tests/fuzz/corpus and in
+# the folder SEEDS, which tests/fuzz/make-seeds.py makes.
 #
 # fuzz.sh BUILD --runs TARGET... - run these, and new inputs: 20,000 of them, or
 # four seconds. They are the same each time if the target is deterministic.

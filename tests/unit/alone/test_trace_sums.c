@@ -313,6 +313,7 @@ static void check_range(struct model *model)
 	trace_sums_free(&sums);
 }
 
+/* One model per test, because the time of a test is limited. */
 TEST(a_random_range_has_what_looking_at_each_slice_finds, EACH(1, MODELS + 1))
 {
 	struct model *model = model_new((uint64_t)_i * 2654435761, _i % 2);

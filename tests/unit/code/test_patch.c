@@ -1182,6 +1182,7 @@ TEST(patch_memory_is_known_by_its_file)
 
 /* --- forms --------------------------------------------------------------- */
 
+/* CODE_MOVED, the last form, is never switched. */
 TEST(patch_forms_are_told_apart_in_each_state, EACH(0, CODE_MOVED))
 {
 	static const enum site_state states[] = { SITE_PLAIN, SITE_OFF,

@@ -55,7 +55,7 @@ TEST(switch_cost_leaves_the_caller_as_it_was, EACH(0, 2))
 
 #define FILL 64 /* more than the gaps between open descriptors */
 
-/* With _i free descriptors, a pipe or one thread's event is missing. */
+/* Two pipes and two events need six descriptors; _i are free. */
 TEST(switch_cost_is_unknown_without_files, EACH(0, 6))
 {
 	const struct perf_wanted what = wanted(0);

@@ -87,6 +87,4 @@ TEST(size_is_not_guessed)
 	ck_assert_int_eq(size_of(NULL, 0), -1);
 }
 
-#else
-
 #endif

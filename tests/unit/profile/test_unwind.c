@@ -104,7 +104,7 @@ static void take_registers(const ucontext_t *context, uint64_t *reg)
 }
 #endif
 
-/* Of the main thread; of the C library. */
+/* The end of the main thread's stack, which the C library knows. */
 extern void *__libc_stack_end;
 
 __attribute__((noinline, no_sanitize("address"))) static void copy_words(

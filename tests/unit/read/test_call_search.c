@@ -148,6 +148,7 @@ static void check_search(struct model *model, struct wanted *wanted)
 	ck_assert_ptr_null(search);
 }
 
+/* One model per test, because the time of a test is limited. */
 TEST(a_random_search_finds_what_looking_at_each_slice_finds,
      EACH(1, MODELS + 1))
 {
