@@ -6,7 +6,6 @@
 # does not.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq
 
 # at PATH COMMAND...: with PERFREC_SOCKET.
 at()
