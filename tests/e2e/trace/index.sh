@@ -91,6 +91,8 @@ same_cuts many-off --seed 8 --batches 1 --find deep
 python3 "$TOP/tests/tools/parts_same.py" --seed 8 --count 4 --batches 1 \
 	"$PERFREC" many-off || fail 'many-off: a part of the index changes an export'
 # A replay of a range reads only the parts that it needs.
+[ "$(stat -c %s many-off/trace.pftrace)" -gt $((2500 * 1024)) ] ||
+	fail 'a trace that is too short to be torn'
 cp -r many-off torn
 dd if=/dev/zero of=torn/trace.pftrace conv=notrunc bs=1024 seek=1500 count=1000 \
 	2>/dev/null
