@@ -39,7 +39,7 @@ static void limit_cpu(void)
 
 	if ((fork && !strcmp(fork, "no")) || getrlimit(RLIMIT_CPU, &limit))
 		return;
-	limit.rlim_cur = (rlim_t)(SUITE_CPU * (times > 1 ? times : 1));
+	limit.rlim_cur = SUITE_CPU * (rlim_t)(times > 1 ? times : 1);
 	setrlimit(RLIMIT_CPU, &limit);
 }
 
