@@ -344,12 +344,16 @@ static int keep_request(struct writer *writer, const struct trace_event *event,
 		.kind = event->kind,
 	};
 	uint32_t i;
+	int err = 0;
 
 	if (!requests)
 		return -ENOMEM;
+	/* order_requests() must find these, even when the pool is full. */
+	if (!writer->ids.count)
+		err = pool_intern(&writer->ids, &item, &kept.ids);
 	item.ids = *ids;
 	kept.order = requests->count;
-	if (pool_intern(&writer->ids, &item, &kept.ids) < 0 ||
+	if (err < 0 || pool_intern(&writer->ids, &item, &kept.ids) < 0 ||
 	    grow_array_from(&writer->budget, requests->event, requests->room,
 			    requests->count + 1) ||
 	    grow_array_from(&writer->budget, requests->said,
@@ -420,7 +424,8 @@ static int order_requests(struct writer *writer)
 						    event->kind, &item.ids);
 			item.ids = *request_choice_ids(&now, writer->trace,
 						       event->track);
-			/* The pool has them. */
+			/* The pool has them: keep_request() has added them, or
+			 * the ids of no request. */
 			if (!err)
 				err = MIN(0, pool_intern(&writer->ids, &item,
 							 &event->ids));
