@@ -937,14 +937,16 @@ static int give_item(struct trace_parts *parts, struct trace_part *out)
 static int give_passed(struct trace_parts *parts, struct wanted *wanted,
 		       struct trace_packet_bytes bytes, struct trace_part *out)
 {
-	struct look look = look_at(bytes);
-	/* A checkpoint has the thread's own slices, even those with an absolute
-	 * time. */
-	bool absolute = look.clock && look.clock < CLOCK_SEQUENCE_FIRST &&
-			!(look.begin && look.own);
+	struct look look;
+	bool absolute;
 
 	if (parts->choice.calls_only)
 		return 0;
+	look = look_at(bytes);
+	/* A checkpoint has the thread's own slices, even those with an absolute
+	 * time. */
+	absolute = look.clock && look.clock < CLOCK_SEQUENCE_FIRST &&
+		   !(look.begin && look.own);
 	if (!look.event)
 		return give_packet(bytes, out);
 	if (absolute && lacks_names(wanted)) {
