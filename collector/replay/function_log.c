@@ -284,8 +284,9 @@ static bool look_at_times(const struct entry *entry, uint64_t ns,
 	     i > 0 && changes - i < FUNCTION_LOG_TIMES - 1; i--) {
 		/* order: acq, FUNCTIONS: it comes before the second look */
 		at_ns = atom_load_acq(&entry->ns[(i - 1) % FUNCTION_LOG_TIMES]);
-		/* relaxed: the acquires order it */
-		now = atom_load_rlx(&entry->changes);
+		/* order: acq, FUNCTIONS: the times it counts are whole if the
+		 * search starts again */
+		now = atom_load_acq(&entry->changes);
 		/* Changes that came since have overwritten it. */
 		if (now - i >= FUNCTION_LOG_TIMES - 1) {
 			state->off = found = false;
