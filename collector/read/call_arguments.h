@@ -28,8 +28,8 @@ struct call_arguments *call_arguments_add(
  * free(3). */
 struct call_arguments *call_arguments_of(const struct trace_reader *reader,
 					 const struct trace_event *event);
-/* Appends the result of a call ("ret") from @event, its end and the latest event
- * of @reader, as call_arguments_add(). */
+/* Appends the result of a call ("ret", "ret cut") from @event, its end and the
+ * latest event of @reader, as call_arguments_add(). */
 struct call_arguments *call_arguments_add_result(
 	struct call_arguments *kept, const struct trace_reader *reader,
 	const struct trace_event *event);

@@ -89,12 +89,12 @@ struct trace_reader {
 	struct trace_parts *parts; /* NULL: reads from packets */
 	struct trace_part part; /* if has_part, it waits for ends of slices */
 	bool has_part;
-	/* Its outermost "staying" slices stay open; the others end now, at
-	 * left_ns. NULL: none. */
+	/* The track whose open slices inside the outermost "staying" end now,
+	 * at left_ns; NULL: none. */
 	struct track *leaving;
 	uint64_t staying, left_ns;
-	/* The reader returns the begins of its open slices next. It has returned
-	 * "seeds" of them. NULL: none. */
+	/* The track whose open slices begin again next, after "seeds" of them;
+	 * NULL: none. */
 	struct track *restarted;
 	uint32_t seeds;
 };

@@ -27,9 +27,9 @@ struct merged_event {
 	const struct trace_track *track;
 	uint32_t name, category; /* texts */
 	uint32_t depth; /* of an instant: number of open calls */
-	/* Valid until the next call. NULL: unknown, or none. */
-	const struct call_arguments *result; /* of an end or a leaf: "ret" */
+	/* Both may be NULL, and are valid until the next call. */
 	const struct call_arguments *arguments;
+	const struct call_arguments *result; /* "ret" of an end or a leaf */
 };
 
 /* Merges the events of @reader. The caller keeps @reader, which must stay open.

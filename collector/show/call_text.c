@@ -36,7 +36,7 @@ static void line_clean(struct call_text *line, const char *text, size_t count)
 static void line_argument(struct call_text *line,
 			  const struct trace_argument *argument)
 {
-	/* Of a parameter (--args), as Perfetto's tools group it. */
+	/* By this prefix Perfetto's tools group the parameters of --args. */
 	static const char group[] = "args.";
 	const size_t skipped = argument->name_bytes >= sizeof(group) &&
 					       !memcmp(argument->name, group,

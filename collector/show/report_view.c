@@ -495,6 +495,7 @@ static bool is_empty_row(const struct sheet *sheet, const struct pprof_row *row)
 	return true;
 }
 
+/* A function whose bodies are all inlined has a row without values. */
 static void drop_empty_rows(struct sheet *sheet)
 {
 	struct pprof_rows *rows = &sheet->rows;

@@ -78,6 +78,8 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
+/* Returns true if two names of @group have equal texts. @group has no
+ * duplicates. */
 static bool has_equal_texts(const struct short_names *names,
 			    const struct entry *group, size_t count,
 			    const char **scratch)
@@ -91,6 +93,7 @@ static bool has_equal_texts(const struct short_names *names,
 	return false;
 }
 
+/* Makes distinct texts for the different names of @group, which share one. */
 static int open_group(struct short_names *names, const struct entry *group,
 		      size_t count, const char **scratch)
 {

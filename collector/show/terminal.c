@@ -67,6 +67,8 @@ static size_t pass_character(const char **text)
 {
 	size_t length = utf8_length(*text, strnlen(*text, UTF8_BYTES_MAX));
 	uint32_t point;
+	/* Combining characters have no width; East Asian scripts and emoji are
+	 * wide. */
 	static const struct {
 		uint32_t first, last;
 		size_t columns;
