@@ -6,7 +6,7 @@
  *
  * A call belongs to the request of the innermost slice around it, in its own
  * context, that has the argument trace_id; or else to the one that its thread
- * has set last. A sample does not tell its context: it belongs to the request of
+ * has set last. The context of a sample is unknown: it belongs to the request of
  * the open slice of its thread that began last. Contexts and samples are not
  * ordered relative to each other, so samples become rows after all calls. Until
  * then samples and changes of requests share KEPT_BYTES_MAX. Without room, a
@@ -330,8 +330,9 @@ static struct requests *requests_of(struct writer *writer,
 	return &writer->requests[thread->number];
 }
 
-/* Keeps that the request of a thread may change: at an instant, or at an end of
- * a slice with ids of its own. Returns 0 or -ENOMEM. */
+/* Keeps a change of the request of a thread: an instant, or the begin or end of
+ * a slice with ids of its own. Without room, requests of the thread are unknown
+ * from here on. Returns 0 or -ENOMEM. */
 static int keep_request(struct writer *writer, const struct trace_event *event,
 			uint32_t depth, const struct request_ids *ids)
 {
@@ -857,7 +858,7 @@ int tables_write(const struct tables_source *source, FILE *const out[TABLES])
 	}
 	if (writer.unknown_requests)
 		log_warn("the requests of %s calls and samples are unknown: "
-			 "what is known of requests takes more than %s",
+			 "requests and samples of the trace need more than %s",
 			 size_format_count(writer.unknown_requests, count),
 			 size_format_bytes(KEPT_BYTES_MAX, bytes));
 	for (uint32_t i = 0; i < writer.track_room; i++) {
