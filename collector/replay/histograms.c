@@ -239,24 +239,21 @@ struct histogram *histograms_find(struct histograms *histograms,
 		if (entry->address == address && generation >= entry->first &&
 		    generation <= entry->last)
 			return &entry->histogram;
-	if (!reserve_slot(histograms) || !reserve_chunk(histograms)) {
-		entry = NULL;
-	} else {
-		entry = &histograms->chunks->entry[histograms->chunks->count++];
-		slot = &histograms->slot[slot_of(histograms, address)];
-		*entry = (struct entry){
-			.histogram = { .budget = histograms->budget },
-			.address = address,
-			.first = generation,
-			.last = generation == histograms->generation
-					? OPEN
-					: generation,
-			.next = *slot,
-		};
-		*slot = entry;
-		histograms->count++;
-	}
-	return entry ? &entry->histogram : NULL;
+	if (!reserve_slot(histograms) || !reserve_chunk(histograms))
+		return NULL;
+	entry = &histograms->chunks->entry[histograms->chunks->count++];
+	slot = &histograms->slot[slot_of(histograms, address)];
+	*entry = (struct entry){
+		.histogram = { .budget = histograms->budget },
+		.address = address,
+		.first = generation,
+		.last = generation == histograms->generation ? OPEN
+							     : generation,
+		.next = *slot,
+	};
+	*slot = entry;
+	histograms->count++;
+	return &entry->histogram;
 }
 
 /* --- names --------------------------------------------------------------- */

@@ -225,24 +225,21 @@ void index_build_wait(struct index_build *build, struct cct_node *caller,
 	uint64_t ns = end->end_ns - end->begin_ns;
 	uint32_t at = 0;
 
-	while (at < build->wait_count && build->waits[at].caller != caller)
-		at++;
-	if (at < build->wait_count)
-		wait = &build->waits[at];
-	else if (at == WAITS_MAX || grow_array_from(build->budget, build->waits,
-						    build->wait_room, at + 1)) {
-		wait = NULL;
-	} else {
-		build->waits[at] = (struct index_wait){ .caller = caller };
-		build->wait_count++;
-		wait = &build->waits[at];
-	}
 	index_cells_wait(&build->cells, end->depth, caller, end->begin_ns,
 			 end->end_ns);
-	if (!wait) {
-		build->rough = true;
-		return;
+	while (at < build->wait_count && build->waits[at].caller != caller)
+		at++;
+	if (at == build->wait_count) {
+		if (at == WAITS_MAX ||
+		    grow_array_from(build->budget, build->waits,
+				    build->wait_room, at + 1)) {
+			build->rough = true;
+			return;
+		}
+		build->waits[at] = (struct index_wait){ .caller = caller };
+		build->wait_count++;
 	}
+	wait = &build->waits[at];
 	wait->calls++;
 	wait->total_ns += ns;
 	wait->longest_ns = MAX(wait->longest_ns, ns);
@@ -340,6 +337,7 @@ static int start_chunk(struct index_build *build, const struct index_now *now)
 
 void index_build_begin(struct index_build *build, const struct index_now *now)
 {
+	uint64_t outer_ns;
 	uint32_t same = 0;
 
 	if (build->stopped || (build->started && !build->due))
@@ -354,31 +352,30 @@ void index_build_begin(struct index_build *build, const struct index_now *now)
 				  build->listed_count);
 	else if (start_chunk(build, now) < 0)
 		index_build_stop(build);
-	/* A checkpoint has the open slices behind the first @same. */
-	if (!build->stopped) {
-		uint64_t outer_ns = same ? build->listed[same - 1].begin_ns : 0;
+	if (build->stopped)
+		return;
+	/* A checkpoint has the open slices inside those that are the same as at
+	 * the checkpoint before. */
+	outer_ns = same ? build->listed[same - 1].begin_ns : 0;
+	for (uint32_t i = same; i < build->listed_count; i++)
+		node_number(build, build->listed[i].node);
+	put(build, now->last_ns);
+	put(build, build->chunk);
+	put(build, same);
+	put(build, build->listed_count - same);
+	for (uint32_t i = same; i < build->listed_count; i++) {
+		const struct index_open *open = &build->listed[i];
 
-		for (uint32_t i = same; i < build->listed_count; i++)
-			node_number(build, build->listed[i].node);
-		put(build, now->last_ns);
-		put(build, build->chunk);
-		put(build, same);
-		put(build, build->listed_count - same);
-		for (uint32_t i = same; i < build->listed_count; i++) {
-			const struct index_open *open = &build->listed[i];
-
-			put(build,
-			    2ULL * open->node->index_number + open->noted);
-			put(build, open->begin_ns - outer_ns);
-			outer_ns = open->begin_ns;
-		}
-		put_item(build, INDEX_CHECKPOINT);
-		SWAP(build->open, build->listed);
-		SWAP(build->open_count, build->listed_count);
-		SWAP(build->open_room, build->listed_room);
-		build->told_spans = now->spans;
-		build->told_bytes = now->trace_bytes;
+		put(build, 2ULL * open->node->index_number + open->noted);
+		put(build, open->begin_ns - outer_ns);
+		outer_ns = open->begin_ns;
 	}
+	put_item(build, INDEX_CHECKPOINT);
+	SWAP(build->open, build->listed);
+	SWAP(build->open_count, build->listed_count);
+	SWAP(build->open_room, build->listed_room);
+	build->told_spans = now->spans;
+	build->told_bytes = now->trace_bytes;
 }
 
 void index_build_stop(struct index_build *build)

@@ -137,25 +137,26 @@ void index_values_take(struct index_values *values, uint64_t ns,
 		       const struct encode_event *event, uint64_t track,
 		       struct bytes *items)
 {
+	uint8_t *fields;
+	size_t count;
+
 	if (event->absolute) {
 		if (!values->last_ns || ns < values->first_ns)
 			values->first_ns = ns;
 		values->last_ns = MAX(values->last_ns, ns);
 	}
-	if (event->type == TYPE_COUNTER || event->type == TYPE_STATE) {
-		size_t most = encode_event_bytes(event), count;
-		uint8_t *fields = bytes_add(&values->payload, most);
-
-		if (!fields) {
-			items->failed = true;
-			return;
-		}
-		count = encode_fields(fields, event);
-		values->taken_bytes += count + PACKET_BYTES;
-		take_fields(values, value_of(values, track, event), ns, fields,
-			    count, items);
-		bytes_clear(&values->payload);
+	if (event->type != TYPE_COUNTER && event->type != TYPE_STATE)
+		return;
+	fields = bytes_add(&values->payload, encode_event_bytes(event));
+	if (!fields) {
+		items->failed = true;
+		return;
 	}
+	count = encode_fields(fields, event);
+	values->taken_bytes += count + PACKET_BYTES;
+	take_fields(values, value_of(values, track, event), ns, fields, count,
+		    items);
+	bytes_clear(&values->payload);
 }
 
 static void put_untold(struct index_values *values, struct index_untold *untold,
