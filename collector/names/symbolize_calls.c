@@ -447,22 +447,21 @@ static bool take_result(Dwarf_Die *function, struct call_value *out,
 	return *hidden;
 }
 
-void dwarf_call_layout(Dwarf_Die *function, Dwarf_Addr entry,
-		       struct call_layout *out)
+/* Adds the parameters of @function that are children of @parent. */
+static void take_parameters(Dwarf_Die *parent, Dwarf_Die *function,
+			    Dwarf_Addr entry, struct call_layout *out,
+			    struct argument list[CALL_VALUES_MAX])
 {
-	struct argument list[CALL_VALUES_MAX] = { 0 };
+	struct call_value *value;
 	Dwarf_Die die;
-	uint32_t hidden;
-	bool known;
 
-	known = take_result(function, &out->result, &hidden);
-	if (dwarf_child(function, &die))
+	if (dwarf_child(parent, &die))
 		return;
 	do {
-		struct call_value *value;
-
-		if (dwarf_tag(&die) == DW_TAG_unspecified_parameters)
-			known = false;
+		/* A pack holds no packs. */
+		if (parent == function &&
+		    dwarf_tag(&die) == DW_TAG_GNU_formal_parameter_pack)
+			take_parameters(&die, function, entry, out, list);
 		if (dwarf_tag(&die) != DW_TAG_formal_parameter)
 			continue;
 		value = call_layout_add(out);
@@ -470,8 +469,23 @@ void dwarf_call_layout(Dwarf_Die *function, Dwarf_Addr entry,
 			break;
 		take_parameter(&die, function, entry, value,
 			       &list[out->count - 1]);
-		if (!known && out->count == 1)
-			list[0].passed.pass = PASS_ODD;
+		/* As in call_signature.c. C++ has parameters without names,
+		 * and those of a pack have none. */
+		if (!value->name[0])
+			snprintf(value->name, sizeof(value->name), "arg%u",
+				 out->count);
 	} while (dwarf_next_sibling(&die));
+}
+
+void dwarf_call_layout(Dwarf_Die *function, Dwarf_Addr entry,
+		       struct call_layout *out)
+{
+	struct argument list[CALL_VALUES_MAX] = { 0 };
+	uint32_t hidden;
+	bool known = take_result(function, &out->result, &hidden);
+
+	take_parameters(function, function, entry, out, list);
+	if (!known)
+		list[0].passed.pass = PASS_ODD;
 	settle_places(out, list, hidden);
 }

@@ -87,6 +87,9 @@ for flags in -O0 -O1 -O2 '-O2 -fno-omit-frame-pointer -fcf-protection' '-Os -no-
 		"{\"args.n\":70} -> {\"ret\":\"$(printf 'r%.0s' $(seq 64))\",\"ret bytes\":70}"
 	expect_calls view '{"args.text":"a view","args.from":2} -> {"ret":"view"}' \
 		'{"args.text":"","args.from":0} -> {"ret":""}'
+	expect_calls unnamed '{"args.arg1":1,"args.arg2":2,"args.last":3} -> {"ret":100003}'
+	expect_calls 'int pack<int, double>' \
+		'{"args.arg1":-1,"args.arg2":2.5,"args.last":3} -> {"ret":4}'
 done
 
 # Without --args-strings no text is read, by debug information.

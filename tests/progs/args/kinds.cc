@@ -117,6 +117,16 @@ CALLED std::string_view view(std::string_view text, int from)
 	KEEP_TEXT(text.data());
 	return text.substr((size_t)from);
 }
+CALLED int unnamed(int, int, int last)
+{
+	KEEP;
+	return last + 100000;
+}
+template <class... A> CALLED int pack(A... some, int last)
+{
+	KEEP;
+	return (int)(some + ... + last);
+}
 
 int main()
 {
@@ -165,6 +175,8 @@ int main()
 	result(70);
 	view("a view", 2);
 	view({}, 0);
+	unnamed(1, 2, 3);
+	pack<int, double>(-1, 2.5, 3);
 	puts("done");
 	return 0;
 }
