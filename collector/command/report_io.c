@@ -15,6 +15,7 @@
 #include "collector/base/size.h"
 #include "collector/command/trace_command.h"
 #include "collector/names/io_calls.h"
+#include "collector/options/opts.h"
 #include "collector/read/trace_names.h"
 #include "collector/show/call_read.h"
 #include "collector/show/table.h"
@@ -68,6 +69,7 @@ struct io_view {
 	size_t open_count, open_room;
 	struct pool rows;
 	bool is_second;
+	bool is_damaged; /* the rows lack calls */
 };
 
 /* --- descriptors ---------------------------------------------------------- */
@@ -470,10 +472,6 @@ static int read_io(struct io_view *view, const char *dir)
 
 	if (!err)
 		err = read_io_calls(view, path);
-	if (!view->reader) {
-		trace_command_log_open(dir, err);
-		return err ? err : -EIO;
-	}
 	if (!err) {
 		call_reader_close(&view->reader);
 		if (view->open_count)
@@ -482,10 +480,12 @@ static int read_io(struct io_view *view, const char *dir)
 		view->is_second = true;
 		err = read_io_calls(view, path);
 	}
-	if (!err || !view->reader)
+	if (!view->reader) {
+		trace_command_log_open(dir, err);
 		return err;
+	}
 	totals = trace_reader_totals(call_reader_trace(view->reader));
-	(void)trace_command_check(dir, err, &totals);
+	view->is_damaged = trace_command_check(dir, err, &totals) != OPTS_OK;
 	return err;
 }
 
@@ -500,6 +500,8 @@ int report_io_print(const struct report_io_options *options, FILE *out)
 		err = read_io(&view, options->dir);
 	if (!err)
 		err = print_io(&view, options, out);
+	if (!err && view.is_damaged)
+		err = -EBADMSG;
 	call_reader_close(&view.reader);
 	for (uint32_t i = 0; i < view.track_room; i++)
 		free(view.tracks[i].frames);

@@ -27,7 +27,8 @@ struct report_io_options {
 /* Returns true if the view can be sorted by @key. */
 bool report_io_has_key(const char *key);
 /* Reads the trace and prints the view to @out. Returns 0, -EIO if @out cannot be
- * written, or another -errno after logging one line. */
+ * written, or another -errno after logging one line; -EBADMSG also if it has
+ * printed the rest of a damaged trace. */
 int report_io_print(const struct report_io_options *options, FILE *out);
 
 #endif

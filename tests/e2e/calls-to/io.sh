@@ -51,6 +51,14 @@ first: 7 calls, 0 errors, 11 read, 10 written
 no file: 1 calls, 1 errors, 0 read, 0 written
 no folder: 1 calls, 1 errors, 0 read, 0 written'
 
+# The rows of a trace without its end lack calls.
+cp -r data cut
+truncate -s -3 cut/trace.pftrace
+run "$PERFREC" report --view io cut
+expect_status 1
+expect_match err "'cut/trace.pftrace' was cut"
+expect_match out 'eventfd'
+
 cat >own.c <<'C'
 #include <stdio.h>
 __attribute__((noinline)) int send(const char *to, double weight)
