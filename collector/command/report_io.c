@@ -124,6 +124,16 @@ static uint32_t number_of_made(struct io_view *view, const struct io_call *call)
 	return number_of_text(view, text);
 }
 
+static bool has_failed(const struct io_call *call, int64_t result)
+{
+	const char *type = strstr(call->signature, "->");
+
+	if (!strncmp(call->name, "posix_", 6))
+		return result != 0;
+	/* mmap() of an address is -1. */
+	return result == -1 || (!result && !strcmp(type, "->ptr"));
+}
+
 static int add_io_open(struct io_view *view, const struct io_frame *frame,
 		       const struct call_event *event, uint32_t process,
 		       int64_t result)
@@ -133,6 +143,8 @@ static int add_io_open(struct io_view *view, const struct io_frame *frame,
 				.ns = event->event.ns,
 				.like = -1 };
 
+	if (result < 0 || has_failed(frame->call, result))
+		return 0;
 	switch (frame->call->kind) {
 	case IO_OPENS:
 		open.file = frame->path;
@@ -155,10 +167,9 @@ static int add_io_open(struct io_view *view, const struct io_frame *frame,
 	default:
 		return 0;
 	}
-	if (result < 0 ||
-	    grow_array_from(&view->budget, view->opens, view->open_room,
+	if (grow_array_from(&view->budget, view->opens, view->open_room,
 			    view->open_count + 1))
-		return result < 0 ? 0 : -ENOMEM;
+		return -ENOMEM;
 	view->opens[view->open_count++] = open;
 	return 0;
 }
@@ -186,16 +197,6 @@ static uint32_t name_file(struct io_view *view, const struct io_frame *frame,
 		return file;
 	snprintf(text, sizeof(text), "fd %lld", (long long)frame->fd);
 	return number_of_text(view, text);
-}
-
-static bool has_failed(const struct io_call *call, int64_t result)
-{
-	const char *type = strstr(call->signature, "->");
-
-	if (!strncmp(call->name, "posix_", 6))
-		return result != 0;
-	/* mmap() of an address is -1. */
-	return result == -1 || (!result && !strcmp(type, "->ptr"));
 }
 
 static int count_io_row(struct io_view *view, const struct io_frame *frame,

@@ -27,6 +27,7 @@ int main(int argc, char **argv)
 	fd = openat(AT_FDCWD, "first", argc == 1 ? O_RDWR : argc);
 	pread(fd, text, size, 2);
 	dup2(fd, fd);
+	fdopen(fd, "?");
 	read(fd, text, 3);
 	fclose(fdopen(fd, "r"));
 	/* The number of "first". */
@@ -47,7 +48,7 @@ expect_eq 'rows' "$(jq -r '.files[] | "\(.file): \(.calls) calls, \(.errors
 '[eventfd]: 2 calls, 0 errors, 8 read, 0 written
 fd 4: 1 calls, 0 errors, 0 read, 5 written
 fd 5: 1 calls, 0 errors, 5 read, 0 written
-first: 7 calls, 0 errors, 11 read, 10 written
+first: 8 calls, 1 errors, 11 read, 10 written
 no file: 1 calls, 1 errors, 0 read, 0 written
 no folder: 1 calls, 1 errors, 0 read, 0 written'
 
