@@ -115,8 +115,10 @@ bool call_layout_settle(struct call_layout *layout, bool texts, uint32_t number,
 	*out = (struct thunk_words){ 0 };
 	for (uint32_t i = 0; i < layout->count; i++) {
 		struct call_value *value = &layout->value[i];
+		const uint32_t end = value->word +
+				     (value->kind == CALL_VALUE_VIEW ? 2u : 1u);
 
-		if (value->word >= THUNK_WORDS_MAX)
+		if (end > THUNK_WORDS_MAX)
 			value->kind = CALL_VALUE_UNREAD;
 		if (settle_text(value, texts, text_count < THUNK_TEXTS_MAX)) {
 			out->texts |= (uint64_t)text_of_kind(value->kind)
@@ -124,11 +126,7 @@ bool call_layout_settle(struct call_layout *layout, bool texts, uint32_t number,
 			text_count++;
 		}
 		if (is_read(value))
-			words = MAX(words,
-				    value->word +
-					    (value->kind == CALL_VALUE_VIEW
-						     ? 2u
-						     : 1u));
+			words = MAX(words, end);
 	}
 	/* A call without any readable argument says so. */
 	layout->words = round_words(MAX(words, layout->count ? 1u : 0u));

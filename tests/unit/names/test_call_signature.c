@@ -169,6 +169,29 @@ TEST(texts)
 	call_signature_release(&signature);
 }
 
+/* Debug information may name a stack word near the end. */
+TEST(last_word)
+{
+	struct call_layout layout = { .count = 2 };
+	struct thunk_words words;
+
+	layout.value[0].kind = CALL_VALUE_INT;
+	layout.value[0].word = THUNK_WORDS_MAX - 1;
+	layout.value[1].kind = CALL_VALUE_VIEW;
+	layout.value[1].word = THUNK_WORDS_MAX - 2;
+	ck_assert(call_layout_settle(&layout, true, 7, &words));
+	ck_assert_uint_eq(layout.words, THUNK_WORDS_MAX);
+	ck_assert_int_eq(layout.value[0].kind, CALL_VALUE_INT);
+	ck_assert_int_eq(layout.value[1].kind, CALL_VALUE_VIEW);
+	/* Its second word is not recorded. */
+	layout.value[1].word = THUNK_WORDS_MAX - 1;
+	ck_assert(call_layout_settle(&layout, true, 7, &words));
+	ck_assert_uint_eq(layout.words, THUNK_WORDS_MAX);
+	ck_assert_int_eq(layout.value[1].kind, CALL_VALUE_UNREAD);
+	ck_assert_int_eq(thunk_words_text(words.texts, THUNK_WORDS_MAX - 1),
+			 THUNK_TEXT_NONE);
+}
+
 TEST(integers)
 {
 	const struct call_value small = { .kind = CALL_VALUE_INT, .bytes = 1 };
