@@ -94,7 +94,8 @@ static bool has_member_at(Dwarf_Die *type, const char *name, uint32_t at)
 	return false;
 }
 
-/* libstdc++'s, for char. Others have other members. */
+/* Compares members as well: a class of another library than libstdc++ has the
+ * same name and another layout. */
 static bool is_class(Dwarf_Die *type, const char *name, const char *first,
 		     const char *second)
 {
@@ -190,7 +191,8 @@ static struct passed take_base_type(Dwarf_Die *type, struct call_value *out)
 	return (struct passed){ PASS_ODD, 0 };
 }
 
-/* Other records are not read, and it is not certain which registers they take. */
+/* Only for records of known classes, and those passed by address, it is certain
+ * which registers they take. */
 static struct passed take_record_type(Dwarf_Die *type, struct call_value *out)
 {
 	uint32_t convention = number_of_type(type, DW_AT_calling_convention);
@@ -308,7 +310,7 @@ static enum where find_argument_place(Dwarf_Die *argument, Dwarf_Die *function,
 	if (first.atom == DW_OP_fbreg) {
 		int64_t offset = (int64_t)first.number;
 
-		/* A record that its address stands for. */
+		/* A record passed by its address, which the frame keeps. */
 		if (count == 2 && ops[1].atom == DW_OP_deref)
 			return WHERE_FRAME;
 		if (count != 1)
@@ -318,7 +320,7 @@ static enum where find_argument_place(Dwarf_Die *argument, Dwarf_Die *function,
 		*word = THUNK_WORDS_ALL + (uint32_t)MIN(offset / 8, 240);
 		return offset % 8 ? WHERE_NOWHERE : WHERE_WORD;
 	}
-	/* The same. */
+	/* A record passed by its address, which is in a register. */
 	if (is_address && count == 1 && first.atom >= DW_OP_breg0 &&
 	    first.atom <= DW_OP_breg31 && !first.number)
 		first.atom += DW_OP_reg0 - DW_OP_breg0;
@@ -420,8 +422,8 @@ static void settle_places(struct call_layout *layout,
 	}
 }
 
-/* Sets *@hidden to the registers that its address takes: a large result is
- * stored by the function. */
+/* Sets *@hidden to how many registers the address of the result takes: the
+ * function stores a large one itself. Returns false if that is not certain. */
 static bool take_result(Dwarf_Die *function, struct call_value *out,
 			uint32_t *hidden)
 {

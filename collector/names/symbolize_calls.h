@@ -11,9 +11,9 @@
 
 struct call_layout;
 
-/* Describes @function, a DW_TAG_subprogram that is entered at @entry, in @out, which is empty
- * before. The caller releases it. An argument whose place or type is not certain
- * is CALL_VALUE_UNREAD. */
+/* Describes @function, a DW_TAG_subprogram that is entered at @entry. *@out is
+ * empty before, and the caller releases it. An argument whose place or type is
+ * not certain is CALL_VALUE_UNREAD. */
 void dwarf_call_layout(Dwarf_Die *function, Dwarf_Addr entry,
 		       struct call_layout *out);
 

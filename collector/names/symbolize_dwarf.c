@@ -199,8 +199,8 @@ static void read_unit(Elf *elf, struct unit *unit)
 
 /* --- lookup --------------------------------------------------------------- */
 
-/* Directly into @parent. gcc's blocks may overlap: the search continues after a
- * block without one. */
+/* Finds the function inlined at @vaddr directly into @parent. gcc's blocks may
+ * overlap, so the search continues after a block without one. */
 static bool find_inlined(Dwarf_Die *parent, uint64_t vaddr, int depth,
 			 Dwarf_Die *out)
 {

@@ -5,7 +5,6 @@
  * returns '?' for four different mistakes, so this file examines the option
  * again to name the mistake.
  */
-#include "collector/names/call_signature.h"
 #include "collector/options/opts.h"
 
 #include <getopt.h>
@@ -14,6 +13,7 @@
 
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
+#include "collector/names/call_signature.h"
 #include "collector/options/opts_inner.h"
 #include "collector/options/spelling.h"
 #include "collector/options/trigger.h"
