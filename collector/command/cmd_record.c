@@ -45,8 +45,8 @@ struct record_options {
 	struct flight_mix mix;
 	struct push_options push;
 	bool cpu_given; /* --cpu was given */
-	size_t args; /* how many --args were given */
-	bool args_strings, adds_calls;
+	/* --args, --args-strings, and --patch or --calls-to were given */
+	bool args, args_strings, adds_calls;
 	bool json, quiet, follow, full_names;
 	bool html, no_source;
 	const char *on_finish; /* a command, or NULL */
@@ -108,7 +108,7 @@ static int take_record_option(void *to, const struct opts_value *value)
 		}
 		break;
 	case OPT_ARGS:
-		options->args++;
+		options->args = true;
 		break;
 	case OPT_ARGS_STRINGS:
 		options->args_strings = true;

@@ -490,7 +490,7 @@ bool collect_options_calls(const char *glob, const char *name, const char *path)
 	       (!colon || !path || matches_library(library, path));
 }
 
-int collect_options_check_args(size_t args, bool strings, bool adds_calls)
+int collect_options_check_args(bool args, bool strings, bool adds_calls)
 {
 	if (args && !adds_calls)
 		log_err("--args: only with --patch or --calls-to, because "
@@ -521,7 +521,7 @@ int collect_options_parse(int argc, char **argv, struct collect_options *out)
 		result = listen_options_check(&out->listen);
 	if (result == OPTS_GO_ON && out->control_fd < 0)
 		result = collect_options_check_args(
-			out->args_count, out->args_strings,
+			out->args_count > 0, out->args_strings,
 			collect_options_add_calls(out));
 	/* States of functions cannot reduce the cost of allocations. */
 	if (out->overhead && out->alloc == ALLOC_AUTO)

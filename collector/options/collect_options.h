@@ -152,10 +152,10 @@ bool collect_options_calls(const char *glob, const char *name,
 /* Returns true if the text and the slots of the file @path stay as they are: of
  * the C library, the dynamic linker and perfrec. Any thread. */
 bool collect_options_never_patch(const char *path);
-/* Rejects contradictions. @args: number of options --args. @strings:
- * --args-strings was given. @adds_calls: --patch or --calls-to was given. Returns
+/* Rejects contradictions between --args (@args: it was given), --args-strings
+ * (@strings) and --patch or --calls-to (@adds_calls: one of them was). Returns
  * OPTS_GO_ON, or OPTS_WRONG after one line in the log. */
-int collect_options_check_args(size_t args, bool strings, bool adds_calls);
+int collect_options_check_args(bool args, bool strings, bool adds_calls);
 
 /* Returns true if --patch includes the file @path of a module. @is_program: it is
  * the program itself. Pure. */
