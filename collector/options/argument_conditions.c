@@ -74,6 +74,7 @@ static int read_condition(const char *text, size_t at, size_t end,
 			  struct expression_error *error)
 {
 	size_t name, length, value;
+	bool quoted;
 
 	*out = (struct argument_condition){ 0 };
 	name = expression_skip(text, at);
@@ -90,23 +91,20 @@ static int read_condition(const char *text, size_t at, size_t end,
 	if (value >= end)
 		return expression_fail(error, value,
 				       "give a value to compare with");
-	if (text[value] == '"' && end - value > 1 && text[end - 1] == '"') {
-		value++;
-		end--;
-	} else {
-		length = 0;
-	}
+	quoted = text[value] == '"' && end - value > 1 && text[end - 1] == '"';
+	value += quoted;
+	end -= quoted;
 	if (end - value >= sizeof(out->text))
 		return expression_fail(error, value, "the value is too long");
 	memcpy(out->text, text + value, end - value);
-	if (!length)
+	if (!quoted)
 		read_condition_number(out);
-	if (!length && !out->is_number)
+	if (!quoted && !out->is_number)
 		read_condition_word(out);
 	if (out->is_number || out->greater == out->less)
 		return 1;
 	/* A type has no space there: f(A<B>). */
-	return isspace((unsigned char)text[name + strlen(out->name)])
+	return isspace((unsigned char)text[name + length])
 		       ? expression_fail(error, value,
 					 "give a number, or compare a text by "
 					 "= or !=")
