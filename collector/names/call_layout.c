@@ -165,7 +165,7 @@ const char *call_value_enumerator(const struct call_value *value, uint64_t bits)
 
 /* --- places --------------------------------------------------------------- */
 
-uint32_t call_places_memory(struct call_places *places, uint32_t words)
+static uint32_t place_on_stack(struct call_places *places, uint32_t words)
 {
 	uint32_t place = THUNK_WORDS_ALL + places->stack;
 
@@ -177,7 +177,7 @@ uint32_t call_places_memory(struct call_places *places, uint32_t words)
 uint32_t call_places_integer(struct call_places *places, uint32_t words)
 {
 	if (places->registers + words > THUNK_WORDS_REGISTERS)
-		return call_places_memory(places, words);
+		return place_on_stack(places, words);
 	places->registers += words;
 	return places->registers - words;
 }
@@ -185,7 +185,7 @@ uint32_t call_places_integer(struct call_places *places, uint32_t words)
 uint32_t call_places_float(struct call_places *places)
 {
 	if (places->vectors == THUNK_WORDS_ALL - THUNK_WORDS_REGISTERS)
-		return call_places_memory(places, 1);
+		return place_on_stack(places, 1);
 	return THUNK_WORDS_REGISTERS + places->vectors++;
 }
 

@@ -89,8 +89,6 @@ struct call_places {
 uint32_t call_places_integer(struct call_places *places, uint32_t words);
 /* The same for one floating-point number. */
 uint32_t call_places_float(struct call_places *places);
-/* An argument of @words words on the stack. */
-uint32_t call_places_memory(struct call_places *places, uint32_t words);
 
 /* --- numbers -------------------------------------------------------------- */
 
