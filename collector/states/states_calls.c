@@ -58,16 +58,18 @@ static uint64_t unbound_address(const struct code_plan *plan,
 	return file;
 }
 
-bool states_calls_are_bound(const struct states *states,
-			    const struct states_module *module,
-			    const uint64_t *addresses)
+bool states_calls_are_final(const struct states *states)
+{
+	/* order: acq, FLAGS: the slots, which are read next, were written
+	 * before */
+	return atom_load_acq(&arena_setup(states->arena)->page->flags) &
+	       PAGE_BOUND;
+}
+
+bool states_calls_are_bound(const struct states_module *module,
+			    const uint64_t *addresses, bool final)
 {
 	const struct code_plan *plan = module->plan->plan;
-	/* relaxed: the program has written the slots through the kernel's eyes
-	 * or before this bit; we read them by system calls */
-	const bool bound =
-		(atom_load_rlx(&arena_setup(states->arena)->page->flags) &
-		 PAGE_BOUND) != 0;
 
 	for (size_t i = 0; i < plan->function_count; i++) {
 		const struct code_function *planned = &plan->functions[i];
@@ -75,7 +77,7 @@ bool states_calls_are_bound(const struct states *states,
 
 		if (!planned->name)
 			continue;
-		if (!module->late && !bound)
+		if (!module->late && !final)
 			return false;
 		/* Slots of weak functions that nobody defines stay 0. */
 		if (planned->refused)

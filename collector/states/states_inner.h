@@ -83,7 +83,7 @@ struct states_plan {
 			  * report */
 	bool unread; /* the file may have hooks although it has no plan */
 	bool moves; /* functions without hooks are moved (--patch) */
-	bool calls; /* its calls of other files are recorded (--calls-to) */
+	bool calls; /* calls of other files are taken (--calls-to) */
 	const struct collect_options *options;
 	uint64_t spent_ns; /* CPU time so far */
 	struct plan_key key; /* of its file, if has_key */
@@ -428,11 +428,14 @@ bool states_plan_modules(struct states *states, uint64_t until_ns);
 /* For struct code_input: returns true if --calls-to includes @name. @plan is a
  * struct states_plan. */
 bool states_calls_name(void *plan, const char *name);
-/* Returns true if the dynamic linker and the shim have stored final addresses in
- * the slots of @module. @addresses are those of the functions in its plan. */
-bool states_calls_are_bound(const struct states *states,
-			    const struct states_module *module,
-			    const uint64_t *addresses);
+/* Returns true if the program has bound the calls of all files that it started
+ * with, so slots that are read from now on are final. */
+bool states_calls_are_final(const struct states *states);
+/* Returns true if @addresses, which were read from the slots of @module for the
+ * functions in its plan, are final. @final: states_calls_are_final(), asked before
+ * they were read. */
+bool states_calls_are_bound(const struct states_module *module,
+			    const uint64_t *addresses, bool final);
 /* Returns true if --calls-to includes function @planned of a slot of @module,
  * which holds @address. */
 bool states_calls_function(const struct states *states,

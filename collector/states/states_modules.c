@@ -590,10 +590,9 @@ static void list_module_functions(struct states *states, uint32_t index,
 }
 
 /* Returns true if the program has filled in all @addresses: a load is reported
- * before that. */
-static bool are_relocated(const struct states *states,
-			  const struct states_module *module,
-			  const uint64_t *addresses)
+ * before that. @final: as for states_calls_are_bound(). */
+static bool are_relocated(const struct states_module *module,
+			  const uint64_t *addresses, bool final)
 {
 	const struct code_plan *plan = module->plan->plan;
 
@@ -602,7 +601,7 @@ static bool are_relocated(const struct states *states,
 	for (size_t i = 0; addresses && i < plan->function_count; i++)
 		if (!addresses[i] && !plan->functions[i].name)
 			return false;
-	return !addresses || states_calls_are_bound(states, module, addresses);
+	return !addresses || states_calls_are_bound(module, addresses, final);
 }
 
 /* Lists the functions of the planned module at @index, if the program has
@@ -610,9 +609,10 @@ static bool are_relocated(const struct states *states,
 static bool list_when_relocated(struct states *states, uint32_t index)
 {
 	const struct states_module *module = &states->modules[index];
+	const bool final = states_calls_are_final(states);
 	uint64_t *addresses =
 		module->plan->plan ? read_addresses(states, index) : NULL;
-	bool relocated = are_relocated(states, module, addresses);
+	bool relocated = are_relocated(module, addresses, final);
 
 	if (relocated)
 		list_module_functions(states, index, addresses);

@@ -363,9 +363,9 @@ TEST(states_calls_of_late_modules_wait_for_no_weak_function)
 					      .late = true };
 	uint64_t addresses[2] = { 0, 0 };
 
-	ck_assert(!states_calls_are_bound(g_states, &module, addresses));
+	ck_assert(!states_calls_are_bound(&module, addresses, true));
 	addresses[1] = ADDRESS(0);
-	ck_assert(states_calls_are_bound(g_states, &module, addresses));
+	ck_assert(states_calls_are_bound(&module, addresses, true));
 }
 
 TEST(states_gate_that_is_full_leaves_the_rest)
