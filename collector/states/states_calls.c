@@ -128,10 +128,10 @@ static bool is_narrow(const char *path, const char *name)
 		"libc.so.6",  "libm.so.6",  "libpthread.so.0",
 		"librt.so.1", "libdl.so.2", "libresolv.so.2"
 	};
-	static const char *const variable[] = { "*printf*", "*scanf*",
-						"err*",	    "verr*",
-						"warn*",    "*syslog*",
-						"strfmon*", "execl*" };
+	static const char *const variable[] = {
+		"*printf*", "*scanf*",	"err*",	  "verr*", "warn*",
+		"*syslog*", "strfmon*", "execl*", "argp_*"
+	};
 	bool ours = false;
 
 	for (size_t i = 0; i < ARRAY_SIZE(libraries); i++)

@@ -108,6 +108,26 @@ expect_status 90
 expect_eq 'calls of a library without versions' "$(json data/summary.json \
 	'[.functions[] | "\(.name) \(.calls)"] | sort | join(", ")')" 'own_length 50, snprintf 50'
 
+# Functions of the C library with any number of arguments.
+cat >many.c <<'C'
+#include <argp.h>
+#include <stdio.h>
+int main(void)
+{
+	struct argp_state state = { .err_stream = stdout, .name = "many" };
+	printf("%d %d %d %d %d %d %d %d %d %d %d %d %d %d %d\n", 1, 2, 3, 4, 5, 6, 7, 8, 9,
+	       10, 11, 12, 13, 14, 15);
+	argp_failure(&state, 0, 0, "%d %d %d %d %d %d %d %d %d %d %d %d", 1, 2, 3, 4, 5, 6,
+		     7, 8, 9, 10, 11, 12);
+	return 0;
+}
+C
+gcc -O2 -w -o many many.c || fail 'cannot compile many.c'
+./many >expected
+run "$PERFREC" record -q --calls-to='*' --alloc=off --cpu=off -o data -- ./many
+expect_status 0
+cmp -s out expected || fail "many arguments: $(diff out expected)"
+
 # A misspelled glob is named: else a program seems to make no such call.
 run "$PERFREC" record --calls-to='getpid,wriet,libc:nosuch*,libd:*,wai?' --alloc=off \
 	--cpu=off -o data -- ./odd
