@@ -29,8 +29,7 @@ struct asked {
 
 struct asking {
 	struct states *states;
-	struct asked *list; /* of all modules, sorted */
-	const struct asked *now; /* in the module that is read */
+	const struct asked *now; /* in a list that is sorted */
 	uint64_t unknown; /* functions without debug information */
 };
 
@@ -159,7 +158,7 @@ static int compare_asked(const void *left, const void *right)
 
 static void ask_about(struct states *states, struct asked *list, size_t count)
 {
-	struct asking asking = { .states = states, .list = list };
+	struct asking asking = { .states = states };
 
 	if (count)
 		qsort(list, count, sizeof(*list), compare_asked);
@@ -226,23 +225,19 @@ void states_find_words(struct states *states, const uint32_t *functions,
 		return;
 	list = states_calloc(states, count + 1, sizeof(*list));
 	for (size_t i = 0; list && i < count; i++) {
-		const struct function *function =
-			&states->functions[functions[i]];
-		const struct call_signature *signature =
-			(function->moved || function->called) &&
-					!function->excluded &&
-					function->parts != NONE
-				? signature_of(states, function)
-				: NULL;
+		struct function *function = &states->functions[functions[i]];
+		const struct call_signature *signature;
 
-		if (function->words.entry || function->words.exit ||
+		if ((!function->moved && !function->called) ||
+		    function->words.entry || function->words.exit ||
 		    function->excluded || function->parts == NONE)
 			continue;
+		signature = signature_of(states, function);
 		if (signature && (function->moved || signature->has_types))
 			asked += want_words(states, functions[i], signature,
 					    list + asked);
 		else if (function->called)
-			want_io_words(states, &states->functions[functions[i]]);
+			want_io_words(states, function);
 	}
 	if (list)
 		ask_about(states, list, asked);
