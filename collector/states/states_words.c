@@ -30,7 +30,7 @@ struct asked {
 struct asking {
 	struct states *states;
 	const struct asked *now; /* in a list that is sorted */
-	uint64_t unknown; /* functions without debug information */
+	size_t unknown; /* functions of a module without debug information */
 };
 
 /* Returns the last signature that matches @function, or NULL. */
@@ -115,12 +115,12 @@ static bool is_first_word_of(struct states *states, struct states_plan *plan)
 	return first;
 }
 
-/* Reads the debug information about the first functions of @list, which are of
- * one module. Returns their number. */
-static size_t ask_about_module(struct asking *asking, const struct asked *list,
+/* Reads debug information about the first functions of @list, up to the next
+ * module. Returns their number. */
+static size_t ask_about_module(struct states *states, const struct asked *list,
 			       size_t count)
 {
-	struct states *states = asking->states;
+	struct asking asking = { .states = states, .now = list };
 	const struct states_module *module = &states->modules[list->module];
 	uint64_t *vaddr = states_calloc(states, count, sizeof(*vaddr));
 	char why[SYMBOLIZE_WHY_BYTES] = "not enough memory";
@@ -131,19 +131,24 @@ static size_t ask_about_module(struct asking *asking, const struct asked *list,
 		if (vaddr &&
 		    (!unique || vaddr[unique - 1] != list[taken].vaddr))
 			vaddr[unique++] = list[taken].vaddr;
-	asking->now = list;
 	states_go_away(states);
 	if (vaddr)
 		err = symbol_file_calls(module->plan->file, vaddr, unique,
-					take_debug_layout, asking, why);
+					take_debug_layout, &asking, why);
 	states_come_back(states);
 	states_free(states, vaddr);
-	if (err && is_first_word_of(states, module->plan))
+	if (err)
+		asking.unknown = taken;
+	if (asking.unknown && is_first_word_of(states, module->plan))
 		log_warn("%zu %s of %s will be recorded without arguments: "
 			 "%s; or give types, such as --args "
 			 "'f(int, str)->int'",
-			 taken, taken == 1 ? "function" : "functions",
-			 module->path, why);
+			 asking.unknown,
+			 asking.unknown == 1 ? "function" : "functions",
+			 module->path,
+			 err ? why
+			     : "not in its debug information (compile all of "
+			       "it with -g)");
 	return taken;
 }
 
@@ -158,18 +163,10 @@ static int compare_asked(const void *left, const void *right)
 
 static void ask_about(struct states *states, struct asked *list, size_t count)
 {
-	struct asking asking = { .states = states };
-
 	if (count)
 		qsort(list, count, sizeof(*list), compare_asked);
 	for (size_t i = 0; i < count;)
-		i += ask_about_module(&asking, list + i, count - i);
-	if (asking.unknown)
-		log_warn("%llu of the functions that --args names are not in "
-			 "debug information, and are recorded without "
-			 "arguments; compile with -g, or give types, such as "
-			 "--args 'f(int, str)->int'",
-			 (unsigned long long)asking.unknown);
+		i += ask_about_module(states, list + i, count - i);
 }
 
 /* Finds the types of @function if @signature has them; otherwise adds it to

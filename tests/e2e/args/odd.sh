@@ -88,3 +88,19 @@ run "$PERFREC" record -q --patch=bare --args='main' --alloc=off --cpu=off -o dat
 	sh -c './bare; ./bare; ./bare'
 expect_status 0
 expect_eq 'warnings about bare' "$(grep -c 'bare will be recorded without' err)" 1
+# Nor is one with debug information of some functions named again.
+cat >other.c <<'C'
+int other(int n)
+{
+	for (volatile int i = 0; i < n; i++)
+		n ^= i;
+	return n;
+}
+C
+printf 'int other(int);\nint main(void) { return other(0); }\n' >half.c
+gcc -O2 -c other.c && gcc -O2 -g -o half half.c other.o || fail 'cannot compile half'
+run "$PERFREC" record -q --patch=half --args='other' --alloc=off --cpu=off -o data -- \
+	sh -c './half; ./half; ./half'
+expect_status 0
+expect_eq 'warnings about half' \
+	"$(grep -c '1 function of .*/half will be recorded without' err)" 1
