@@ -16,7 +16,9 @@
 #define REFERENCE_LOADS 2u
 
 /* Notes the instructions with an operand that leads to a slot. Bytes that only
- * look like one count as well: they can refuse a slot, or nothing. */
+ * look like one count as well: they can refuse a slot, or nothing. Operands
+ * before a constant are not found: compilers compare a slot only with 0 so, which
+ * a thunk does not change. */
 static void scan_text(const struct code_file *file,
 		      const struct code_segment *text, uint8_t *references)
 {
@@ -45,7 +47,8 @@ static void scan_text(const struct code_file *file,
 	}
 }
 
-/* The dynamic linker's own functions, and those that start or leave a stack. */
+/* Returns true for functions of the dynamic linker and functions that start or
+ * leave a stack. */
 static bool is_special_call(const char *name)
 {
 	static const char *const names[] = {

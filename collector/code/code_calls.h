@@ -4,8 +4,8 @@
  * thunk instead of the function that a file calls through them (--calls-to).
  *
  * A slot is taken only if all instructions that refer to it call or jump through
- * it. An instruction that loads it uses the function's address, which must stay
- * the same in all files.
+ * it. Other instructions use the function's address, which must stay the same in
+ * all files.
  */
 #ifndef PERFREC_COLLECTOR_CODE_CODE_CALLS_H
 #define PERFREC_COLLECTOR_CODE_CODE_CALLS_H

@@ -13,8 +13,8 @@
 #include "collector/names/unwind_cfi.h"
 #include "shared/compiler.h"
 
-/* DWARF's numbers (x86-64 psABI 3.6.2). */
 #define FUNCTION_ALIGNMENT 16 /* of gcc and clang; not with -Os */
+/* DWARF's numbers (x86-64 psABI 3.6.2). */
 #define BASE_RBP 6
 #define BASE_RSP 7
 #define BASE_OTHER 255

@@ -351,7 +351,7 @@ static bool looks_at_caller(const char *name)
 	return !strncmp(name, "_Unwind_", 8);
 }
 
-/* Notes that the slot may be taken, if its function is wanted. */
+/* Adds the slot of @rela if the caller wants the function @name. */
 static int add_call_slot(struct code_file *file, const Elf64_Rela *rela,
 			 const Elf64_Sym *symbol, const char *name,
 			 enum code_reloc_kind kind)

@@ -104,7 +104,8 @@ struct patch_function {
 	bool is_wide; /* called: any number of arguments may lie on its stack */
 	enum patch_reason reason; /* output */
 	uint64_t address; /* of the function */
-	struct thunk_words words; /* of a moved function; all 0: none */
+	struct thunk_words words; /* moved or called: arguments to record;
+				   * all 0: none */
 };
 
 /* Connects each function completely or not at all. A moved function

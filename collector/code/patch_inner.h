@@ -54,8 +54,9 @@ struct patch_image {
 	size_t link_count, link_room;
 	uint32_t free_links; /* chain */
 	struct text_map map; /* valid in patch_connect() */
-	/* The page of text that was read last, the same; 0: none. */
-	uint64_t page_at;
+	/* Copy of the page of text that was read last, valid in
+	 * patch_connect(). Jumps that were written since are not in it. */
+	uint64_t page_at; /* 0: none */
 	uint8_t page[TEXT_PAGE_BYTES];
 	uint64_t area_map[THUNK_MAPS];
 	size_t area_maps;

@@ -51,8 +51,8 @@ bool thunk_area_takes_calls(const struct thunk_area *area);
 int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 		   enum thunk_kind kind);
 /* The same for a moved function of a module at @bias, which reaches the area at
- * @map. Its thunk is muted, and records @words of each call. Also -ERANGE: its body would be out of reach, or
- * its thunk was made for another @map. */
+ * @map. Its thunk is muted, and records @words of each call. Also -ERANGE: its
+ * body would be out of reach, or its thunk was made for another @map. */
 int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 			 const struct code_moves *moves,
 			 const struct code_move *move, uint64_t bias,

@@ -189,7 +189,7 @@ struct states_function {
  * caller frees it. Returns their number; 0: none, or no memory. Any thread. */
 size_t states_list(struct arena *arena, struct states_function **out);
 
-/* A file of which --patch recorded no function. */
+/* A file that --patch includes, but whose functions cannot be moved. */
 struct states_unplanned {
 	char *path;
 	const char *why; /* static */
@@ -212,7 +212,7 @@ struct states_summary {
 	uint64_t patched, unpatched; /* functions without hooks (--patch) */
 	struct states_unplanned unplanned[STATES_UNPLANNED_MAX]; /* the first
 								  * ones */
-	uint64_t unplanned_files; /* all; their paths end with @arena */
+	uint64_t unplanned_files; /* all; the paths are freed with the arena */
 	uint64_t called, uncalled; /* functions of --calls-to */
 	const char *unwritable; /* reason why no text can be written, or NULL */
 	uint64_t unheard; /* then: functions of entry builds, all unrecorded */
