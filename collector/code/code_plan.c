@@ -115,9 +115,7 @@ static int make_functions(struct code_plan *plan,
 		if (found->blames[i].is_function)
 			list[count++] = (struct code_function){
 				.address = found->blames[i].address,
-				.slot = found->blames[i].name
-						? found->blames[i].slot
-						: 0,
+				.slot = found->blames[i].slot,
 				.name = found->blames[i].name,
 				.entry_build = true,
 			};
