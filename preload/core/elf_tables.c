@@ -50,8 +50,15 @@ static void read_entry(struct elf_tables *tables, const ElfW(Dyn) * entry)
 	case DT_SYMBOLIC:
 		tables->is_symbolic = true;
 		break;
+	case DT_BIND_NOW:
+		tables->is_bound = true;
+		break;
 	case DT_FLAGS:
 		tables->is_symbolic |= (entry->d_un.d_val & DF_SYMBOLIC) != 0;
+		tables->is_bound |= (entry->d_un.d_val & DF_BIND_NOW) != 0;
+		break;
+	case DT_FLAGS_1:
+		tables->is_bound |= (entry->d_un.d_val & DF_1_NOW) != 0;
 		break;
 	case DT_RELA:
 		tables->relocations[0] = address;

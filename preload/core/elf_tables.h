@@ -27,6 +27,7 @@ struct elf_tables {
 	const ElfW(Verdef) * version_names;
 	const ElfW(Verneed) * needed_versions;
 	bool is_symbolic; /* it looks for symbols in itself first */
+	bool is_bound; /* its calls are bound when it is loaded */
 	const ElfW(Rela) * relocations[2]; /* of data and of calls */
 	size_t bytes[2]; /* of relocations */
 };

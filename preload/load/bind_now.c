@@ -99,8 +99,9 @@ static int bind_calls(struct dl_phdr_info *info, size_t size, void *context)
 	    !module.dynamic)
 		return 0;
 	elf_tables_read(&tables, module.dynamic, module.bias);
+	/* Slots that are bound already may be read-only by now. */
 	if (!tables.symbols || !tables.names || !tables.relocations[1] ||
-	    tables.is_symbolic)
+	    tables.is_symbolic || tables.is_bound)
 		return 0;
 	count = tables.bytes[1] / sizeof(ElfW(Rela));
 	for (size_t i = 0; i < count; i++)

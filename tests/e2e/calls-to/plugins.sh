@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# perfrec record --calls-to leaves the calls of plugins alone that a library has opened
+# before recording starts: two of them may define the same function. The program has a
+# malloc() of its own, so it starts to record only behind the constructors.
+. "$TOP/tests/e2e/lib.sh"
+need jq gcc
+
+cat >plugin.c <<'C'
+const char *plugin_name(void) { return NAME; }
+const char *plugin_call(void) { return plugin_name(); }
+C
+for binding in now; do
+	for name in first second; do
+		gcc -O1 -fPIC -shared -fsemantic-interposition "-DNAME=\"$name $binding\"" \
+			-Wl,-z,relro,-z,$binding -o "$name-$binding.so" plugin.c ||
+			fail 'cannot compile plugin.c'
+	done
+done
+gcc -O1 -w -fPIC -shared -o libopens.so -xc - <<'C' || fail 'cannot compile libopens.so'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static const char *(*call[2])(void);
+__attribute__((constructor)) static void open_plugins(void)
+{
+	call[0] = dlsym(dlopen(getenv("FIRST"), RTLD_LAZY), "plugin_call");
+	call[1] = dlsym(dlopen(getenv("SECOND"), RTLD_LAZY), "plugin_call");
+}
+void opens_show(void)
+{
+	printf("%s, %s, %d\n", call[0](), call[1](), getppid() > 0);
+}
+C
+gcc -O1 -w -fno-builtin -Wl,-z,lazy -o host -xc - -xnone ./libopens.so <<'C' ||
+#include <stddef.h>
+#include <string.h>
+static _Alignas(16) char pool[1 << 22];
+static size_t used;
+void *malloc(size_t bytes)
+{
+	char *at = pool + used + 16;
+	used += (bytes + 16 + 15) & -16ul;
+	if (used > sizeof(pool)) return NULL;
+	((size_t *)at)[-1] = bytes;
+	return at;
+}
+void free(void *at) { (void)at; }
+void *calloc(size_t count, size_t bytes) { return malloc(count * bytes); }
+void *realloc(void *at, size_t bytes)
+{
+	void *to = malloc(bytes);
+	size_t had = at ? ((size_t *)at)[-1] : 0;
+	if (to && at) memcpy(to, at, had < bytes ? had : bytes);
+	return to;
+}
+void opens_show(void);
+int main(void) { opens_show(); return 0; }
+C
+	fail 'cannot compile the host'
+
+for binding in now; do
+	export FIRST="./first-$binding.so" SECOND="./second-$binding.so"
+	run "$PERFREC" record -q --calls-to='getppid,opens_*' --alloc=off --cpu=off \
+		-o data -- ./host
+	expect_status 0
+	expect_eq "output of plugins that bind $binding" "$(cat out)" \
+		"first $binding, second $binding, 1"
+	expect_eq "calls with plugins that bind $binding" "$(json data/summary.json \
+		'[.functions[] | "\(.name) \(.calls)"] | sort | join(", ")')" \
+		'getppid 1, opens_show 1'
+done
