@@ -10,7 +10,7 @@ cat >plugin.c <<'C'
 const char *plugin_name(void) { return NAME; }
 const char *plugin_call(void) { return plugin_name(); }
 C
-for binding in now; do
+for binding in lazy now; do
 	for name in first second; do
 		gcc -O1 -fPIC -shared -fsemantic-interposition "-DNAME=\"$name $binding\"" \
 			-Wl,-z,relro,-z,$binding -o "$name-$binding.so" plugin.c ||
@@ -60,7 +60,7 @@ int main(void) { opens_show(); return 0; }
 C
 	fail 'cannot compile the host'
 
-for binding in now; do
+for binding in lazy now; do
 	export FIRST="./first-$binding.so" SECOND="./second-$binding.so"
 	run "$PERFREC" record -q --calls-to='getppid,opens_*' --alloc=off --cpu=off \
 		-o data -- ./host
