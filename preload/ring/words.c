@@ -140,7 +140,8 @@ static void read_stack_words(const struct words_call *call, uint32_t count,
 {
 	const uint64_t from = call->sp + 8, bytes = count * sizeof(*out);
 
-	if (from / PAGE == (from + bytes - 1) / PAGE)
+	/* The return address may be the last word that can be read. */
+	if (call->sp / PAGE == (from + bytes - 1) / PAGE)
 		memcpy(out, (const void *)from, bytes);
 	else if (read_own_memory(out, from, bytes) != (long)bytes)
 		memset(out, 0, bytes);
