@@ -170,26 +170,42 @@ static bool put_admitted(enum record_kind kind, uint64_t address, uintptr_t sp,
 	return true;
 }
 
-/* Returns true if --depth leaves this call out. */
-static bool leave_out_deep(enum record_kind kind, uint64_t address,
-			   uintptr_t sp)
+/* Apart, because the run is large and most calls need none: the stack may be
+ * small. */
+static __attribute__((noinline)) bool put_with_words(
+	enum record_kind kind, uint64_t address, uintptr_t sp,
+	const struct words_call *call)
 {
-	t_thread.aborts = 0;
-	if (!g_shim.depth || depth_admits(record_word(kind, address, sp), sp))
-		return false;
-	count_up(&t_thread.slot->left_out_hooks);
-	return true;
+	struct words_run run;
+
+	return put_admitted(
+		kind, address, sp,
+		words_collect(call, record_word(kind, address, sp), &run)
+			? &run.run
+			: NULL);
 }
 
-/* Returns false if this call is not recorded. */
-static bool hook_general(enum record_kind kind, void *function, uintptr_t sp)
+/* Records a call, with the words of @call unless it is NULL. Returns false if
+ * this call is not recorded. */
+static bool hook_with_words(enum record_kind kind, void *function, uintptr_t sp,
+			    const struct words_call *call)
 {
 	uint64_t address = (uintptr_t)function & RECORD_PAYLOAD_MAX;
 
 	if (!may_record(kind, address))
 		return false;
-	return leave_out_deep(kind, address, sp) ||
-	       put_admitted(kind, address, sp, NULL);
+	t_thread.aborts = 0;
+	if (g_shim.depth && !depth_admits(record_word(kind, address, sp), sp)) {
+		count_up(&t_thread.slot->left_out_hooks);
+		return true;
+	}
+	return call ? put_with_words(kind, address, sp, call)
+		    : put_admitted(kind, address, sp, NULL);
+}
+
+static bool hook_general(enum record_kind kind, void *function, uintptr_t sp)
+{
+	return hook_with_words(kind, function, sp, NULL);
 }
 
 void hook_general_enter(void *function, void *call_site, uintptr_t sp)
@@ -290,28 +306,6 @@ static uintptr_t sp_behind(uintptr_t sp)
 		return 0;
 	/* Its frame, and the number. */
 	return sp + 8 + (thunk_map_mode(number)->frame & ~THUNK_FRAME_BITS) + 8;
-}
-
-/* hook_general() with the words of @call, unless it is NULL. The run is apart,
- * because the stack may be small. */
-static __attribute__((noinline)) bool hook_with_words(
-	enum record_kind kind, void *function, uintptr_t sp,
-	const struct words_call *call)
-{
-	uint64_t address = (uintptr_t)function & RECORD_PAYLOAD_MAX;
-	struct words_run run;
-
-	if (!call)
-		return hook_general(kind, function, sp);
-	if (!may_record(kind, address))
-		return false;
-	if (leave_out_deep(kind, address, sp))
-		return true;
-	return put_admitted(
-		kind, address, sp,
-		words_collect(call, record_word(kind, address, sp), &run)
-			? &run.run
-			: NULL);
 }
 
 /* A function has jumped to function @number: from here on the frame at @sp, which
