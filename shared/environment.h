@@ -35,7 +35,7 @@ static const struct env_range {
 			  RING_CELLS_DEFAULT / ENV_CELLS_PER_KB },
 	[ENV_SLOTS] = { "PERFREC_SLOTS", 1, SLOT_COUNT_MAX,
 			SLOT_COUNT_DEFAULT },
-	/* 0: as many as usual */
+	/* 0: function_numbers() */
 	[ENV_FUNCTIONS] = { "PERFREC_FUNCTIONS", 0, FUNCTIONS_MAX, 0 },
 	[ENV_DEADLINE_MS] = { "PERFREC_DEADLINE_MS", 1, WIRE_DEADLINE_MS_MAX,
 			      WIRE_DEADLINE_MS },

@@ -22,9 +22,9 @@
  *   THUNK_COMMON      for unwinders: what all frame descriptions of moved
  *                     functions have in common
  *   THUNK_FRAMES      an .eh_frame_hdr: three frame descriptions of each number
- *   THUNK_CODE        THUNK_BYTES for each number of the arena: at 0 the thunk of entries,
- *                     at THUNK_EXIT that of exits; for entry builds two more; or
- *                     the one thunk of a moved function
+ *   THUNK_CODE        THUNK_BYTES for each number of the arena: at 0 the thunk
+ *                     of entries, at THUNK_EXIT that of exits; for entry builds
+ *                     two more; or the one thunk of a moved function
  *
  * A *moved* function has no hooks: its first bytes were replaced by a jump to its
  * thunk, which calls the body, the displaced instructions and a jump to the rest
@@ -54,8 +54,8 @@
 /* Numbers are 1 to FUNCTIONS_MAX - 1, and below wire_hello.functions of the
  * arena. 0 is no function. */
 #define FUNCTIONS_MAX (1u << 18)
-/* The most numbers of an arena whose program asked for none. Only these have
- * pointers for calls through memory. */
+/* The limit of function_numbers(). Only numbers below have pointers for calls
+ * through memory. */
 #define FUNCTIONS_USUAL 32768u
 
 /*
@@ -104,7 +104,8 @@ enum thunk_path {
 struct thunk_mode {
 	uint32_t path; /* enum thunk_path */
 	/* For a moved function: how many bytes of its thunk's frame lie between
-	 * the return address of the body and the number; THUNK_FRAME_BITS. */
+	 * the return address of the body and the number; and
+	 * THUNK_FRAME_BITS. */
 	uint32_t frame;
 	uint64_t function; /* address */
 };
@@ -155,7 +156,7 @@ struct thunk_page {
 _Static_assert(sizeof(struct thunk_page) == 128, "layout");
 
 /*
- * What the hooks of a moved function store of a call, as EXT_WORDS
+ * The hooks of a moved function store words of a call as EXT_WORDS
  * (record_ext.h). Words 0 to 5 of an entry are rdi, rsi, rdx, rcx, r8 and r9; 6
  * to 13 the lower halves of xmm0 to xmm7; from 14 on the words above the return
  * address. Words of an exit: rax and xmm0.

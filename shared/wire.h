@@ -35,7 +35,8 @@
 /* The descriptors that follow the arena's in a hello, in this order. */
 enum wire_fds {
 	WIRE_FD_THUNKS = 1 << 0, /* memfd of thunk_area_bytes()
-				  * (function_shm.h), sealed as the arena; mapped to execute */
+				  * (function_shm.h), sealed as the arena;
+				  * mapped to execute */
 	WIRE_FD_MEMORY = 1 << 1, /* /proc/self/mem, read and write */
 };
 

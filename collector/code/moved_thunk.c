@@ -42,7 +42,7 @@
 #define UNDO 122u
 #define FRAME_BODY 312u
 #define FRAME_RECORD 384u
-/* So many words are pushed by a loop. */
+/* From this count of words on, a loop pushes them. */
 #define ARGUMENTS_LOOP (MOVE_ARGUMENTS_MAX + 1)
 #define RECORD_FRAME_BYTES (THUNK_MOVED_WORDS - FRAME_RECORD)
 
@@ -265,7 +265,7 @@ static void put_loop_row(struct writer *writer, uint32_t offset)
 }
 
 /* Pushes @words words. @frame: bytes between rsp and the end of the return
- * address. r11 is free: other files expect nothing of it. */
+ * address. Uses r11, which is free at a call from another file. */
 static void put_push_loop(struct writer *writer, uint32_t distance,
 			  uint32_t words, uint32_t frame)
 {

@@ -20,9 +20,9 @@ extern const struct thunk_mode *g_thunk_modes
 extern uint64_t g_thunk_code_bytes __attribute__((visibility("hidden")));
 
 /* Maps the area of @fd, which the caller keeps, near all loaded modules. It has
- * thunks for @functions numbers.
- * Returns false if no mapping is possible. Once, while recording starts, before
- * the arena is mapped, which may occupy near places. */
+ * thunks for @functions numbers. Returns false if no mapping is possible. Once,
+ * while recording starts, before the arena is mapped, which may occupy near
+ * places. */
 bool thunk_map_begin(int fd, uint32_t functions);
 /* Unmaps it all, unpublished. */
 void thunk_map_end(void);

@@ -336,9 +336,9 @@ hook_enter_general:
 	testl	%eax, %eax
 	jz	3f
 	xorl	%edx, %edx
-	/* Some CPUs read the bytes of each component that xrstor is asked for,
-	 * even of one that it sets to zero. Such a component had no room, and
-	 * the stack may end there. */
+	/* Some CPUs read the bytes of each component that xrstor restores, also
+	 * if it only sets the component to zero. No room was made for such a
+	 * component, and the stack may end there. */
 	movl	512(%rsp), %ecx		/* components in use */
 	orl	$XSAVE_SSE, %ecx
 	andl	%eax, %ecx
@@ -664,7 +664,7 @@ hook_enter_general:
 	words_any hook_moved_enter_any, hook_moved_enter_words
 	words_any hook_moved_exit_any, hook_moved_leave_words
 
-/* r11 is the number; the caller has saved it. The word that says whether
+	/* r11 is the number; the caller has saved it. The word that says whether
 	 * to record lies 24 bytes below the return address of the function. */
 	moved_begin hook_moved_count
 	movl	g_gate(%rip), %eax
