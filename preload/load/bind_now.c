@@ -51,8 +51,8 @@ static const struct link_map *later_needed(const struct link_map *last,
 	return last;
 }
 
-/* Returns the last module of the program's start, or NULL: the last one that the
- * program or a module before it needs. dlopen() adds modules behind these. */
+/* Returns the last module that the program needs, directly or through others, or
+ * NULL. dlopen() adds modules behind it. */
 static const struct link_map *last_of_start(void)
 {
 	const struct link_map *map = linker_first(), *last = map;
