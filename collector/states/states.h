@@ -70,7 +70,8 @@ int states_begin(struct states_thread *thread, struct arena *arena);
  * no functions yet. Any thread. */
 void states_connect(struct arena *arena, void (*ready)(struct arena *arena));
 #define STATES_HOLD_NS 1000000000
-/* The same with --patch: what is not moved then is never recorded. */
+/* The same of entry builds, whose calls are lost until then, and with --patch
+ * or --calls-to. A program waits no longer than its PERFREC_DEADLINE_MS. */
 #define STATES_PATCH_NS 60000000000
 /* Looks for new modules soon, after a dlopen() or a load report of a program.
  * @entry_build: the program has loaded an entry build, whose functions are

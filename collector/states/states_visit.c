@@ -54,6 +54,14 @@ static void release_program(struct states *states)
 		ready(states->arena);
 }
 
+/* Returns true if the program's calls are recorded only once its functions are
+ * connected: then the program ends the wait, because it counts that. */
+static bool is_only_connected(const struct states *states)
+{
+	return arena_setup(states->arena)->entry_build ||
+	       collect_options_add_calls(states->thread->collector->options);
+}
+
 static bool is_start_held(struct states *states)
 {
 	bool held;
@@ -63,10 +71,8 @@ static bool is_start_held(struct states *states)
 	lock_release(&states->lock);
 	if (held && !states->hold_ns)
 		states->hold_ns = clock_boottime_ns() +
-				  (collect_options_add_calls(
-					   states->thread->collector->options)
-					   ? STATES_PATCH_NS
-					   : STATES_HOLD_NS);
+				  (is_only_connected(states) ? STATES_PATCH_NS
+							     : STATES_HOLD_NS);
 	return held;
 }
 

@@ -15,6 +15,7 @@ cat >slow.c <<'SOURCE'
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 static int is_memory(int fd)
 {
@@ -34,6 +35,15 @@ ssize_t pwrite(int fd, const void *from, size_t bytes, off_t at)
 ssize_t pwrite64(int fd, const void *from, size_t bytes, off_t at)
 {
 	return pwrite(fd, from, bytes, at);
+}
+/* The thread that is to connect the functions is LATE seconds late. */
+int memfd_create(const char *name, unsigned int flags)
+{
+	struct timespec late = { .tv_sec = atoi(getenv("LATE")) };
+
+	if (!strcmp(name, "perfrec-text"))
+		nanosleep(&late, NULL);
+	return (int)syscall(SYS_memfd_create, name, flags);
 }
 SOURCE
 ${CC:-gcc} -shared -fPIC -o libslow.so slow.c || fail libslow.so
@@ -63,7 +73,7 @@ record()
 	shift
 	for deadline in 1000 2000 4000; do
 		: >stall
-		LD_PRELOAD=$PWD/libslow.so STALL=$PWD/stall \
+		LD_PRELOAD=$PWD/libslow.so STALL=$PWD/stall LATE=0 \
 			start_daemon --no-cache "$@"
 		PERFREC_DEADLINE_MS=$deadline preload "./$program" ||
 			fail "exit status $?"
@@ -89,3 +99,11 @@ expect_no_match out 'early|lost  *1'
 record entry --exclude leaf
 expect_eq 'with --exclude: early, unconnected, spans' "$figures" '1 1 0'
 expect_match out 'early +1 program started before the collector knew the excluded functions'
+
+# Two seconds, of a deadline of 20: all calls are recorded.
+LD_PRELOAD=$PWD/libslow.so STALL=$PWD/none LATE=2 start_daemon --no-cache
+PERFREC_DEADLINE_MS=20000 preload ./entry || fail "exit status $?"
+stop_daemon
+expect_eq 'late, but before the deadline: unconnected, spans' \
+	"$(json data/entry-*/summary.json '.totals |
+		"\(.unconnected_starts) \(.spans)"')" '0 11'
