@@ -65,27 +65,53 @@ C
 cat >opens.c <<'C'
 #include <dlfcn.h>
 #include <stdio.h>
-#include <unistd.h>
-int main(int argc, char **argv)
+#include <string.h>
+int main(void)
 {
-	int (*run)(void) = (int (*)(void))dlsym(dlopen(argv[1], RTLD_LAZY), "plugin_run");
+	int (*run)(void) = NULL;
+	char line[64];
 
-	for (int i = 0; i < 500; i++) {
-		run();
-		usleep(1000);
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (line[0])
+			run = (int (*)(void))dlsym(dlopen(line, RTLD_LAZY), "plugin_run");
+		printf("%d\n", run());
+		fflush(stdout);
 	}
-	printf("%d\n", run());
 	return 0;
 }
 C
 gcc -O2 -fPIC -shared -Wl,-z,now -o now.so plugin.c
 gcc -O2 -fPIC -shared -Wl,-z,lazy -o lazy.so plugin.c
 gcc -O2 -o opens opens.c
+mkfifo input
+answered()
+{
+	[ "$(wc -l <out)" -ge "$1" ]
+}
+connected()
+{
+	"$PERFREC" ctl -o data functions --json >list.json || return 1
+	jq -e '.functions[0].functions[] | select(.name == "getppid") |
+		select(.state == "span")' list.json >/dev/null
+}
 for library in now lazy; do
-	run "$PERFREC" record -q --calls-to=getppid --alloc=off --cpu=off -o data -- \
-		./opens "./$library.so"
-	expect_status 0
-	expect_eq "output with $library.so" "$(cat out)" 100
+	"$PERFREC" record -q --calls-to=getppid --alloc=off --cpu=off -o data -- \
+		./opens <input >out 2>err &
+	recorder=$!
+	exec 9>input
+	echo "./$library.so" >&9
+	wait_for 60 answered 1
+	wait_for 60 connected
+	# The first hundred calls may come before the slot is connected.
+	printf '\n\n' >&9
+	wait_for 60 answered 3
+	exec 9>&-
+	wait $recorder || fail "$library.so: exit status $?: $(cat err)"
+	expect_eq "output with $library.so" "$(sort -u out)" 100
+	calls=$(json data/summary.json '.functions[] | select(.name == "getppid") | .calls')
+	[ "$calls" -ge 200 ] && [ "$calls" -le 300 ] ||
+		fail "$calls calls of getppid by $library.so"
 done
 
 # A static program has no slots, and no shim.
