@@ -104,7 +104,8 @@ bool states_calls_function(const struct states *states,
 		states->thread->collector->options;
 	bool wanted = false;
 
-	if (!of || (file && address == file + module->bias))
+	if (!of ||
+	    (file && (address == file || address == file + module->bias)))
 		return false;
 	for (size_t i = 0; i < options->calls_to_count; i++) {
 		if (!collect_options_calls(options->calls_to[i],
