@@ -176,13 +176,13 @@ static __attribute__((noinline)) bool put_with_words(
 	enum record_kind kind, uint64_t address, uintptr_t sp,
 	const struct words_call *call)
 {
+	const uint64_t word = record_word(kind, address, sp);
 	struct words_run run;
 
-	return put_admitted(
-		kind, address, sp,
-		words_collect(call, record_word(kind, address, sp), &run)
-			? &run.run
-			: NULL);
+	/* Copying texts for a record that is dropped would cost most. */
+	return put_withhold(word, sp) ||
+	       put_admitted(kind, address, sp,
+			    words_collect(call, word, &run) ? &run.run : NULL);
 }
 
 /* Records a call, with the words of @call unless it is NULL. Returns false if

@@ -298,26 +298,32 @@ static bool append_record(uint64_t word, const struct put_run *run,
 		   : put_word_now(word, which, g_shim.clock);
 }
 
+/* Returns true if BEGIN or END @word is withheld, and counts it. */
+static bool withhold_span(uint64_t word, uintptr_t sp, bool nested)
+{
+	if (unlikely(is_withholding()) && still_withheld(word, sp, nested))
+		return true;
+	if (record_kind(word) != RECORD_BEGIN || likely(!put_is_paused()))
+		return false;
+	pause_span(record_payload(word), sp);
+	return true;
+}
+
 static enum put_end span_or_withhold(uint64_t word, const struct put_run *run,
 				     uintptr_t sp, bool nested)
 {
 	enum record_kind kind = record_kind(word);
-	uint64_t payload = record_payload(word);
 	enum put_limit which = kind == RECORD_BEGIN ? LIMIT_BEGIN : LIMIT_END;
 	enum put_end end = PUT_RECORDED;
 
-	if (unlikely(is_withholding()) && still_withheld(word, sp, nested))
+	if (withhold_span(word, sp, nested))
 		return PUT_COUNTED;
-	if (kind == RECORD_BEGIN && unlikely(put_is_paused())) {
-		pause_span(payload, sp);
-		return PUT_COUNTED;
-	}
 	while ((kind == RECORD_END && !put_lost_ends()) ||
 	       !append_record(word, run, which)) {
 		if (!put_same_process())
 			return PUT_CHILD;
 		if (!put_make_room(which, run_cells(run), true)) {
-			drop_span(kind, payload, sp);
+			drop_span(kind, record_payload(word), sp);
 			end = PUT_COUNTED;
 			break;
 		}
@@ -339,6 +345,18 @@ enum put_end put_span(uint64_t word, const struct put_run *run, uintptr_t sp)
 	if (!nested)
 		t_thread.put_sp = 0;
 	return end;
+}
+
+bool put_withhold(uint64_t word, uintptr_t sp)
+{
+	bool nested = sp < t_thread.put_sp, withheld;
+
+	if (!nested)
+		t_thread.put_sp = sp;
+	withheld = withhold_span(word, sp, nested);
+	if (!nested)
+		t_thread.put_sp = 0;
+	return withheld;
 }
 
 /* As span_or_withhold(), but a span without room is no loss, since --depth

@@ -72,6 +72,11 @@ enum put_end {
  */
 enum put_end put_span(uint64_t word, const struct put_run *run, uintptr_t sp);
 
+/* Returns true if put_span() would not record @word because of a pause, or of a
+ * ring that was full before, and counts it as put_span() does. Returns false
+ * otherwise: the caller then makes its run, and calls put_span(). */
+bool put_withhold(uint64_t word, uintptr_t sp);
+
 /* As put_span() for other records. Waits for room only if @wait. The caller
  * counts a record that finds no room. */
 enum put_end put_other(uint64_t word, const struct put_run *run, bool wait);
