@@ -190,7 +190,7 @@ static bool is_version(const struct elf_tables *tables, uint32_t i,
 struct wanted {
 	const char *name, *version;
 	bool is_tls; /* a thread-local variable, whose value may be 0 */
-	bool is_exact; /* no other version, but one without a version */
+	bool is_exact; /* as the dynamic linker: elf_tables_find_exact() */
 };
 
 static bool is_wanted_version(const struct elf_tables *tables, uint32_t i,
@@ -200,9 +200,12 @@ static bool is_wanted_version(const struct elf_tables *tables, uint32_t i,
 
 	if (!wanted->is_exact)
 		return is_version(tables, i, wanted->version);
+	if (!wanted->version)
+		return !tables->versions ||
+		       (tables->versions[i] & ~VERSION_HIDDEN) <= VERSION_FIRST;
 	name = version_name(tables, i);
 	if (name)
-		return wanted->version && !strcmp(name, wanted->version);
+		return !strcmp(name, wanted->version);
 	return !tables->versions || !(tables->versions[i] & VERSION_HIDDEN);
 }
 

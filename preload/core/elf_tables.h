@@ -51,7 +51,8 @@ void *elf_tables_find_version(const struct elf_tables *tables, const char *name,
 			      const char *version);
 
 /* Returns the module's definition of @name for a reference with @version, as the
- * dynamic linker finds it: that version, or one without a version. Does not
+ * dynamic linker finds it: that version, or one without a version. Without
+ * @version: the oldest, which may be hidden, or one without a version. Does not
  * resolve an STT_GNU_IFUNC. NULL if there is none. */
 const ElfW(Sym) * elf_tables_find_exact(const struct elf_tables *tables,
 					const char *name, const char *version);

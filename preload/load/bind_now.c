@@ -106,10 +106,10 @@ static void *find_callee(const struct elf_tables *from, uint32_t i,
 		/* The dynamic linker searches nothing in the vDSO. */
 		if (tables.soname && !strncmp(tables.soname, "linux-", 6))
 			continue;
-		/* Without a version the oldest may be meant. */
-		if (!version && elf_tables_version(&tables, name))
-			return NULL;
 		found = elf_tables_find_exact(&tables, name, version);
+		/* The dynamic linker may take a later version. */
+		if (!found && !version && elf_tables_version(&tables, name))
+			return NULL;
 	}
 	return found ? address_of_symbol(&tables, found) : NULL;
 }

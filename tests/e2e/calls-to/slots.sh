@@ -108,6 +108,30 @@ expect_status 90
 expect_eq 'calls of a library without versions' "$(json data/summary.json \
 	'[.functions[] | "\(.name) \(.calls)"] | sort | join(", ")')" 'own_length 50, snprintf 50'
 
+# A call without a version of a function whose only version is hidden: the dynamic
+# linker takes it, and no definition of a later library.
+gcc -O2 -fPIC -shared -o libhidden.so -xc - <<'C'
+int hidden(void) { return 0; }
+C
+gcc -O2 -w -o hidden -xc - -Wl,-z,lazy,--no-as-needed -xnone ./libhidden.so ./libown.so <<'C'
+int hidden(void);
+int main(void) { return hidden(); }
+C
+echo 'V1 { };' >hidden.map
+gcc -O2 -fPIC -shared -Wl,--version-script=hidden.map -o libhidden.so -xc - <<'C'
+int old(void) { return 7; }
+__asm__(".symver old, hidden@V1");
+C
+gcc -O2 -fPIC -shared -o libown.so -xc - <<'C'
+int hidden(void) { return 8; }
+C
+run ./hidden
+expect_status 7
+run "$PERFREC" record -q --calls-to=hidden --alloc=off --cpu=off -o data -- ./hidden
+expect_status 7
+expect_eq 'calls of a hidden version' "$(json data/summary.json \
+	'[.functions[] | "\(.name) \(.calls)"] | join(", ")')" 'old 1'
+
 # Functions of the C library with any number of arguments.
 cat >many.c <<'C'
 #include <argp.h>
