@@ -182,6 +182,22 @@ static int parse_types(const char *text, const char *open,
 				  : read_result(rest.at + 2, &out->layout, why);
 }
 
+/* Returns true if @name has a comma outside of brackets, so is not a template or
+ * the operator. */
+static bool names_several(struct part name)
+{
+	int depth = 0;
+
+	for (size_t i = 0; i < name.bytes; i++) {
+		depth += !!strchr("<([", name.at[i]);
+		depth -= !!strchr(">)]", name.at[i]);
+		if (name.at[i] == ',' && depth <= 0 &&
+		    (i < 8 || memcmp(name.at + i - 8, "operator", 8) != 0))
+			return true;
+	}
+	return false;
+}
+
 int call_signature_parse(const char *text, struct call_signature *out,
 			 char why[CALL_SIGNATURE_WHY_BYTES])
 {
@@ -197,6 +213,11 @@ int call_signature_parse(const char *text, struct call_signature *out,
 	name = trim_part(text, open ? open : text + strlen(text));
 	if (!name.bytes)
 		return complain(why, "the name of a function is missing");
+	if (names_several(name))
+		return complain(why,
+				"'%.64s' names several functions: give the "
+				"option for each",
+				text);
 	if (!open && memmem(text, strlen(text), "->", 2))
 		return complain(why,
 				"'%.64s' has a result without arguments: "

@@ -34,6 +34,9 @@ static const struct {
 	  " 0 0 0|arg1 2 4 0|arg2 2 4 1|arg3 2 4 2|arg4 2 4 3|arg5 2 4 4|"
 	  "arg6 2 4 5|arg7 2 8 14|arg8 2 1 15" },
 	{ "A::operator()(int)", "A::operator()", " 0 0 0|arg1 2 4 0" },
+	{ "map<int, A>::at", "map<int, A>::at", NULL },
+	{ "A::operator,", "A::operator,", NULL },
+	{ "[a,b]*", "[a,b]*", NULL },
 };
 
 static const struct {
@@ -48,6 +51,8 @@ static const struct {
 	{ "f(int)int", "after the arguments comes -> and a type" },
 	{ "f(int)->", "'' is no type" },
 	{ "f(int)->nothing", "'nothing' is no type" },
+	{ "f,g", "'f,g' names several functions: give the option for each" },
+	{ "map<int, A>::at,g(int)", "names several functions" },
 	{ "f->int", "has a result without arguments" },
 	{ "f(a b:int)", "'a b' is no name of an argument" },
 	{ "f(:int)", "the name of argument 1 is missing" },
