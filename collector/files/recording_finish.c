@@ -220,10 +220,12 @@ static void note_missing(struct recording *recording)
 	while (count < MISSING_MAX &&
 	       (pattern = filter_matches_missing(matches, &at, &option))) {
 		const bool calls = !strcmp(option, "--calls-to");
+		const bool files = !strcmp(option, "--patch");
 
 		/* Without functions there is nothing to match, which another
 		 * note says. */
-		if (!calls && !recording_sums(recording)->totals.states.known)
+		if (!calls && !files &&
+		    !recording_sums(recording)->totals.states.known)
 			continue;
 		count++;
 		snprintf(text, sizeof(text), "%s '%.80s' matches nothing%s: %s",
@@ -231,8 +233,11 @@ static void note_missing(struct recording *recording)
 			 !strcmp(option, "--count")  ? " that can be counted"
 			 : !strcmp(option, "--args") ? " that --patch moves"
 			 : calls ? " that a file calls from a library"
+			 : files ? " that the program loads"
 				 : "",
-			 calls ? "'nm -D FILE' has the names, behind a U."
+			 calls	 ? "'nm -D FILE' has the names, behind a U."
+			 : files ? "'ldd FILE' has the names; the C library "
+				   "stays as it is."
 			 : nameless > functions / 2
 				 ? "functions of a program without symbols "
 				   "have no names (build it without strip or "

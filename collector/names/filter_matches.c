@@ -11,38 +11,28 @@
 
 struct filter_matches {
 	struct patterns {
-		const char *option;
-		const char *const *glob;
-		size_t count;
+		struct filter_patterns given;
 		uint8_t *matched; /* by pattern */
-	} list[5];
+	} list[FILTER_OPTIONS];
 	uint8_t given_up;
 	uint8_t matched[];
 };
 
-enum { ONLY, EXCEPT, COUNT, ARGS, CALLS, LISTS };
+static const char *const options[FILTER_OPTIONS] = {
+	[FILTER_ONLY] = "--filter",    [FILTER_EXCEPT] = "--exclude",
+	[FILTER_COUNT] = "--count",    [FILTER_ARGS] = "--args",
+	[FILTER_CALLS] = "--calls-to", [FILTER_PATCH] = "--patch",
+};
 
-int filter_matches_new(const struct filter_patterns *patterns,
+int filter_matches_new(const struct filter_patterns patterns[FILTER_OPTIONS],
 		       struct filter_matches **out)
 {
-	const struct patterns list[] = {
-		[ONLY] = { "--filter", patterns->only, patterns->only_count,
-			   NULL },
-		[EXCEPT] = { "--exclude", patterns->except,
-			     patterns->except_count, NULL },
-		[COUNT] = { "--count", patterns->count, patterns->count_count,
-			    NULL },
-		[ARGS] = { "--args", patterns->args, patterns->args_count,
-			   NULL },
-		[CALLS] = { "--calls-to", patterns->calls,
-			    patterns->calls_count, NULL },
-	};
-	size_t all = patterns->only_count + patterns->except_count +
-		     patterns->count_count + patterns->args_count +
-		     patterns->calls_count;
 	struct filter_matches *matches;
 	uint8_t *matched;
+	size_t all = 0;
 
+	for (int i = 0; i < FILTER_OPTIONS; i++)
+		all += patterns[i].count;
 	*out = NULL;
 	if (!all)
 		return 0;
@@ -50,10 +40,9 @@ int filter_matches_new(const struct filter_patterns *patterns,
 	if (!matches)
 		return -ENOMEM;
 	matched = matches->matched;
-	for (int i = ONLY; i < LISTS; i++) {
-		matches->list[i] = list[i];
-		matches->list[i].matched = matched;
-		matched += list[i].count;
+	for (int i = 0; i < FILTER_OPTIONS; i++) {
+		matches->list[i] = (struct patterns){ patterns[i], matched };
+		matched += patterns[i].count;
 	}
 	*out = matches;
 	return 0;
@@ -68,10 +57,10 @@ void filter_matches_free(struct filter_matches **matches)
 static void note_pattern_match(struct patterns *patterns, const char *name,
 			       const char *module)
 {
-	for (size_t i = 0; i < patterns->count; i++)
+	for (size_t i = 0; i < patterns->given.count; i++)
 		/* relaxed, both: each is set once, and read at the end */
 		if (!atom_load_rlx(&patterns->matched[i]) &&
-		    name_pattern_matches(patterns->glob[i], name, module))
+		    name_pattern_matches(patterns->given.glob[i], name, module))
 			atom_store_rlx(&patterns->matched[i], 1);
 }
 
@@ -80,8 +69,8 @@ void filter_matches_function(struct filter_matches *matches, const char *name,
 {
 	if (!matches)
 		return;
-	note_pattern_match(&matches->list[ONLY], name, module);
-	note_pattern_match(&matches->list[EXCEPT], name, module);
+	note_pattern_match(&matches->list[FILTER_ONLY], name, module);
+	note_pattern_match(&matches->list[FILTER_EXCEPT], name, module);
 }
 
 void filter_matches_called(struct filter_matches *matches, const char *name,
@@ -89,35 +78,22 @@ void filter_matches_called(struct filter_matches *matches, const char *name,
 {
 	filter_matches_function(matches, name, module);
 	if (matches)
-		note_pattern_match(&matches->list[COUNT], name, module);
+		note_pattern_match(&matches->list[FILTER_COUNT], name, module);
 }
 
 void filter_matches_site(struct filter_matches *matches, const char *name)
 {
 	if (matches)
-		note_pattern_match(&matches->list[EXCEPT], name, SITE_MODULE);
+		note_pattern_match(&matches->list[FILTER_EXCEPT], name,
+				   SITE_MODULE);
 }
 
-static void mark_pattern(struct filter_matches *matches, int list, size_t index)
+void filter_matches_mark(struct filter_matches *matches,
+			 enum filter_option option, size_t index)
 {
-	if (matches && index < matches->list[list].count)
+	if (matches && index < matches->list[option].given.count)
 		/* relaxed: read at the end */
-		atom_store_rlx(&matches->list[list].matched[index], 1);
-}
-
-void filter_matches_count(struct filter_matches *matches, size_t index)
-{
-	mark_pattern(matches, COUNT, index);
-}
-
-void filter_matches_args(struct filter_matches *matches, size_t index)
-{
-	mark_pattern(matches, ARGS, index);
-}
-
-void filter_matches_calls(struct filter_matches *matches, size_t index)
-{
-	mark_pattern(matches, CALLS, index);
+		atom_store_rlx(&matches->list[option].matched[index], 1);
 }
 
 void filter_matches_give_up(struct filter_matches *matches)
@@ -135,18 +111,18 @@ const char *filter_matches_missing(const struct filter_matches *matches,
 	/* relaxed, both: no more matches can come */
 	if (!matches || atom_load_rlx(&matches->given_up))
 		return NULL;
-	for (int i = ONLY; i < LISTS; i++) {
+	for (int i = 0; i < FILTER_OPTIONS; i++) {
 		const struct patterns *patterns = &matches->list[i];
 
-		*option = patterns->option;
-		while (*at - first < patterns->count) {
+		*option = options[i];
+		while (*at - first < patterns->given.count) {
 			size_t index = (*at)++ - first;
 
 			/* relaxed: as above */
 			if (!atom_load_rlx(&patterns->matched[index]))
-				return patterns->glob[index];
+				return patterns->given.glob[index];
 		}
-		first += patterns->count;
+		first += patterns->given.count;
 	}
 	return NULL;
 }

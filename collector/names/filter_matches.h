@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * filter_matches - records which patterns of --filter, --exclude, --count,
- * --args and --calls-to matched in any program. The others are probably
+ * --args, --calls-to and --patch matched in any program. The others are probably
  * misspelled, and the recording reports them at its end. Any thread, without
  * locks.
  */
@@ -13,21 +13,24 @@
 
 struct filter_matches; /* NULL: no patterns */
 
-struct filter_patterns {
-	const char *const *only;
-	size_t only_count;
-	const char *const *except;
-	size_t except_count;
-	const char *const *count;
-	size_t count_count;
-	const char *const *args; /* as the user gave them */
-	size_t args_count;
-	const char *const *calls;
-	size_t calls_count;
+enum filter_option {
+	FILTER_ONLY,
+	FILTER_EXCEPT,
+	FILTER_COUNT,
+	FILTER_ARGS,
+	FILTER_CALLS,
+	FILTER_PATCH,
+	FILTER_OPTIONS
 };
 
-/* @patterns must outlive *@out. *@out is NULL without patterns. */
-int filter_matches_new(const struct filter_patterns *patterns,
+/* As the user gave them. */
+struct filter_patterns {
+	const char *const *glob;
+	size_t count;
+};
+
+/* The globs must outlive *@out. *@out is NULL without patterns. */
+int filter_matches_new(const struct filter_patterns patterns[FILTER_OPTIONS],
 		       struct filter_matches **out);
 void filter_matches_free(struct filter_matches **matches);
 
@@ -39,10 +42,9 @@ void filter_matches_called(struct filter_matches *matches, const char *name,
 			   const char *module);
 /* Only --exclude applies. */
 void filter_matches_site(struct filter_matches *matches, const char *name);
-/* Marks pattern @index of --count, --args or --calls-to as matched. */
-void filter_matches_count(struct filter_matches *matches, size_t index);
-void filter_matches_args(struct filter_matches *matches, size_t index);
-void filter_matches_calls(struct filter_matches *matches, size_t index);
+/* Marks pattern @index of @option as matched. */
+void filter_matches_mark(struct filter_matches *matches,
+			 enum filter_option option, size_t index);
 /* Call if functions of a program are unknown: nothing is missing then. */
 void filter_matches_give_up(struct filter_matches *matches);
 

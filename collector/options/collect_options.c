@@ -172,31 +172,20 @@ static int append_glob(const char *const **list, size_t *count,
 	return OPTS_GO_ON;
 }
 
-/* Copies the next part of a list with commas to @glob. Returns false behind the
- * last one. */
-static bool next_glob(const char **list, char glob[NAME_MAX + 1])
+/* Makes @list of the parts of @text, which has commas between them. */
+static int split_globs(const char *text, const char *const **list,
+		       size_t *count)
 {
-	size_t bytes = strcspn(*list, ",");
+	*list = NULL;
+	*count = 0;
+	while (*text) {
+		const size_t bytes = strcspn(text, ",");
+		char *glob = strndup(text, bytes);
 
-	if (!**list)
-		return false;
-	snprintf(glob, NAME_MAX + 1, "%.*s", (int)bytes, *list);
-	*list += bytes + ((*list)[bytes] == ',');
-	return true;
-}
-
-static int append_calls(struct collect_options *options, const char *text)
-{
-	char glob[NAME_MAX + 1];
-
-	options->calls_to = NULL;
-	options->calls_to_count = 0;
-	while (next_glob(&text, glob)) {
-		char *copy = strdup(glob);
-
-		if (!copy)
+		if (!glob)
 			abort(); /* a few bytes, at start */
-		append_glob(&options->calls_to, &options->calls_to_count, copy);
+		append_glob(list, count, glob);
+		text += bytes + (text[bytes] == ',');
 	}
 	return OPTS_GO_ON;
 }
@@ -298,9 +287,12 @@ static int take_choice(struct collect_options *options,
 		return OPTS_GO_ON;
 	case OPT_PATCH:
 		options->patch = value->text ? value->text : "";
-		return OPTS_GO_ON;
+		return split_globs(
+			strcmp(options->patch, "all") ? options->patch : "",
+			&options->patch_globs, &options->patch_glob_count);
 	case OPT_CALLS_TO:
-		return append_calls(options, value->text);
+		return split_globs(value->text, &options->calls_to,
+				   &options->calls_to_count);
 	case OPT_OVERHEAD:
 		options->overhead = (uint32_t)value->number;
 		return OPTS_GO_ON;
@@ -437,23 +429,19 @@ bool collect_options_never_patch(const char *path)
 bool collect_options_patch(const struct collect_options *options,
 			   const char *path, bool is_program)
 {
-	const char *at = options->patch;
-	char glob[NAME_MAX + 1];
-
-	if (!at || collect_options_never_patch(path))
+	if (!options->patch || collect_options_never_patch(path))
 		return false;
-	if (!*at)
+	if (!options->patch[0])
 		return is_program || !is_system_path(path);
-	if (!strcmp(at, "all"))
+	if (!options->patch_glob_count)
 		return true;
-	while (next_glob(&at, glob))
-		if (!fnmatch(glob, path_name(path), 0))
+	for (size_t i = 0; i < options->patch_glob_count; i++)
+		if (collect_options_names_file(options->patch_globs[i], path))
 			return true;
 	return false;
 }
 
-/* "libssl" and "libssl.so.3" match libssl.so.3. */
-static bool matches_library(const char *glob, const char *path)
+bool collect_options_names_file(const char *glob, const char *path)
 {
 	const char *name = path_name(path);
 	const char *end = strstr(name, ".so");
@@ -487,7 +475,7 @@ bool collect_options_calls(const char *glob, const char *name, const char *path)
 	snprintf(library, sizeof(library), "%.*s",
 		 (int)(colon ? colon - glob : 0), glob);
 	return (!fnmatch(function, name, 0) || !fnmatch(function, source, 0)) &&
-	       (!colon || !path || matches_library(library, path));
+	       (!colon || !path || collect_options_names_file(library, path));
 }
 
 int collect_options_check_args(bool args, bool strings, bool adds_calls)

@@ -76,9 +76,11 @@ struct collect_options {
 	struct filter filter;
 	const char *const *count; /* the patterns of --count, as in a filter */
 	size_t count_count;
-	/* --patch: "": the usual files, "all", or globs with commas between
-	 * them. NULL: off */
+	/* --patch: "": the usual files, "all", or any text: those of
+	 * patch_globs. NULL: off */
 	const char *patch;
+	const char *const *patch_globs;
+	size_t patch_glob_count;
 	const char *const *calls_to; /* [LIBRARY:]FUNCTION globs. NULL: off */
 	size_t calls_to_count;
 	struct call_signature *args; /* --args */
@@ -156,6 +158,10 @@ bool collect_options_never_patch(const char *path);
  * (@strings) and --patch or --calls-to (@adds_calls: one of them was). Returns
  * OPTS_GO_ON, or OPTS_WRONG after one line in the log. */
 int collect_options_check_args(bool args, bool strings, bool adds_calls);
+
+/* Returns true if the file @path of a module has the name @glob, with or without
+ * its end from ".so" on. Pure. */
+bool collect_options_names_file(const char *glob, const char *path);
 
 /* Returns true if --patch includes the file @path of a module. @is_program: it is
  * the program itself. Pure. */

@@ -321,20 +321,19 @@ static int new_stack_profiles(const struct collector *collector,
 static int new_matches(const struct collect_options *options,
 		       struct filter_matches **out)
 {
-	const struct filter_patterns patterns = {
-		.only = options->filter.only,
-		.only_count = options->filter.only_count,
-		.except = options->filter.except,
-		.except_count = options->filter.except_count,
-		.count = options->count,
-		.count_count = options->count_count,
-		.args = options->args_given,
-		.args_count = options->args_count,
-		.calls = options->calls_to,
-		.calls_count = options->calls_to_count,
+	const struct filter_patterns patterns[FILTER_OPTIONS] = {
+		[FILTER_ONLY] = { options->filter.only,
+				  options->filter.only_count },
+		[FILTER_EXCEPT] = { options->filter.except,
+				    options->filter.except_count },
+		[FILTER_COUNT] = { options->count, options->count_count },
+		[FILTER_ARGS] = { options->args_given, options->args_count },
+		[FILTER_CALLS] = { options->calls_to, options->calls_to_count },
+		[FILTER_PATCH] = { options->patch_globs,
+				   options->patch_glob_count },
 	};
 
-	return filter_matches_new(&patterns, out);
+	return filter_matches_new(patterns, out);
 }
 
 /* A foreign file in the folder keeps the folder. */

@@ -15,7 +15,6 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
-#include "collector/record/recording.h"
 #include "collector/states/states_inner.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -112,10 +111,7 @@ bool states_calls_function(const struct states *states,
 					   plan->slot_names + planned->name,
 					   of->path))
 			continue;
-		filter_matches_calls(
-			recording_setup(arena_setup(states->arena)->recording)
-				->matches,
-			i);
+		filter_matches_mark(states_matches(states), FILTER_CALLS, i);
 		wanted = true;
 	}
 	return wanted;

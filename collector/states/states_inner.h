@@ -382,6 +382,9 @@ void states_put(struct states **states);
 
 /* --- for the thread of the arena ----------------------------------------- */
 
+/* Returns the matches of option patterns, or NULL if nobody needs them. */
+struct filter_matches *states_matches(const struct states *states);
+
 /* Code up to states_come_back() may wait for the program for ever. It holds no
  * lock and touches only memory of @states or of its own stack, not the arena. A
  * second call in between restarts the time limit. */

@@ -20,6 +20,7 @@
 #include "collector/base/log.h"
 #include "collector/code/code_plan.h"
 #include "collector/code/patch.h"
+#include "collector/names/filter_matches.h"
 #include "collector/names/map_log.h"
 #include "collector/names/modules.h"
 #include "collector/names/nowait.h"
@@ -723,19 +724,24 @@ static uint32_t new_module(struct states *states,
 			   const struct module_file *file, uint32_t generation,
 			   bool is_program)
 {
-	bool patch = collect_options_patch(states->thread->collector->options,
-					   file->path, is_program);
+	const struct collect_options *options =
+		states->thread->collector->options;
+	bool patch = collect_options_patch(options, file->path, is_program);
 	struct states_plan *plan;
 	uint32_t index = NONE;
 
+	for (size_t i = 0; patch && i < options->patch_glob_count; i++)
+		if (collect_options_names_file(options->patch_globs[i],
+					       file->path))
+			filter_matches_mark(states_matches(states),
+					    FILTER_PATCH, i);
 	drop_modules_below(states, file);
 	if (states->module_count == MODULES_MAX)
 		return NONE;
 	/* Jumps are written only while the program waits at its start. */
-	plan = plan_of_file(states->thread, file->file,
-			    patch && !states->planning,
-			    states->thread->collector->options->calls_to &&
-				    !collect_options_never_patch(file->path));
+	plan = plan_of_file(
+		states->thread, file->file, patch && !states->planning,
+		options->calls_to && !collect_options_never_patch(file->path));
 	if (!plan) {
 		states_say_no_memory(file->path);
 		return NONE;

@@ -54,8 +54,7 @@ static void obey_pattern(struct function *function,
 						    : FUNCTION_OFF;
 }
 
-/* Returns the matches of option patterns, or NULL if nobody needs them. */
-static struct filter_matches *matches_of(const struct states *states)
+struct filter_matches *states_matches(const struct states *states)
 {
 	const struct recording *recording =
 		arena_setup(states->arena)->recording;
@@ -70,7 +69,7 @@ static void evaluate_function(struct states *states, struct function *function)
 	bool named = function->name;
 
 	if (named)
-		filter_matches_function(matches_of(states), function->name,
+		filter_matches_function(states_matches(states), function->name,
 					function->module);
 	function->excluded =
 		named && filter_excludes(&options->filter, function->name,

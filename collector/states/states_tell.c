@@ -387,7 +387,7 @@ void states_tell_matches(struct arena *arena)
 	/* Patterns of options come first. */
 	for (size_t i = 0; i < counts; i++)
 		if (states->patterns[i].matched)
-			filter_matches_count(matches, i);
+			filter_matches_mark(matches, FILTER_COUNT, i);
 	lock_release(&states->lock);
 }
 

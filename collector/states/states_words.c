@@ -17,7 +17,6 @@
 #include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
-#include "collector/record/recording.h"
 #include "collector/states/states_inner.h"
 
 /* A function whose types are in the debug information of its module. */
@@ -39,15 +38,13 @@ static const struct call_signature *signature_of(
 {
 	const struct collect_options *options =
 		states->thread->collector->options;
-	struct filter_matches *matches =
-		recording_setup(arena_setup(states->arena)->recording)->matches;
 	const struct call_signature *last = NULL;
 
 	for (size_t i = 0; function->name && i < options->args_count; i++) {
 		if (!name_pattern_matches(options->args[i].pattern,
 					  function->name, function->module))
 			continue;
-		filter_matches_args(matches, i);
+		filter_matches_mark(states_matches(states), FILTER_ARGS, i);
 		last = &options->args[i];
 	}
 	return last;

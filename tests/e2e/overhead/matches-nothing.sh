@@ -20,6 +20,30 @@ expect_eq 'notes' "$(cut -d: -f1 notes)" "--filter 'nosuch_?' matches nothing
 grep -q "note *--exclude 'busy\*' matches nothing" out err ||
 	fail "it is not printed"
 
+# A library that is not there; the program's own name, and libraries without their end.
+gcc -O2 -o plain -xc - <<'C'
+int main(void) { return 0; }
+C
+run_ok "$PERFREC" record --patch='nosuch*,libc,plain' --alloc=off --cpu=off -o data -- ./plain
+json data/summary.json '.notes[]' | grep 'matches nothing' >notes
+expect_eq 'files that are not there' "$(cut -d: -f1 notes)" \
+	"--patch 'nosuch*' matches nothing that the program loads
+--patch 'libc' matches nothing that the program loads"
+gcc -O2 -shared -fPIC -o libpart.so.1 -xc - <<'C'
+int part(void)
+{
+	__asm__ volatile("nop; nop; nop; nop; nop");
+	return 0;
+}
+C
+gcc -O2 -o plain -xc - -Wl,-rpath,"$PWD" -xnone ./libpart.so.1 <<'C'
+int part(void);
+int main(void) { return part(); }
+C
+run_ok "$PERFREC" record --patch=libpart --alloc=off --cpu=off -o data -- ./plain
+expect_eq 'functions of a library without its end' \
+	"$(json data/summary.json '[.functions[].name] | join(" ")')" part
+
 # It is found in a library that is there for a moment.
 build plugin.so -shared -fPIC <<'SOURCE'
 __attribute__((noinline)) int plugged(int i) { return i + 1; }

@@ -189,20 +189,23 @@ TEST(filter_matches_name_patterns_that_have_none)
 	static const char *const count[] = { "ab", "c" };
 	static const char *const args[] = { "f(int)", "g" };
 	static const char *const calls[] = { "read", "libssl:wriet" };
-	static const struct filter_patterns none = { 0 };
-	const struct filter_patterns patterns = {
-		only, 2, except, 2, count, 2, args, 2, calls, 2,
+	static const char *const patch[] = { "libz*", "app" };
+	static const struct filter_patterns none[FILTER_OPTIONS];
+	const struct filter_patterns patterns[FILTER_OPTIONS] = {
+		{ only, 2 }, { except, 2 }, { count, 2 },
+		{ args, 2 }, { calls, 2 },  { patch, 2 },
 	};
 	struct filter_matches *matches;
 	const char *option;
 	size_t at = 0;
 
-	ck_assert_int_eq(filter_matches_new(&patterns, &matches), 0);
+	ck_assert_int_eq(filter_matches_new(patterns, &matches), 0);
 	filter_matches_function(matches, "ab", "/bin/program");
 	filter_matches_site(matches, "event");
-	filter_matches_count(matches, 0);
-	filter_matches_args(matches, 1);
-	filter_matches_calls(matches, 0);
+	filter_matches_mark(matches, FILTER_COUNT, 0);
+	filter_matches_mark(matches, FILTER_ARGS, 1);
+	filter_matches_mark(matches, FILTER_CALLS, 0);
+	filter_matches_mark(matches, FILTER_PATCH, 1);
 	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
 			 "@lib*");
 	ck_assert_str_eq(option, "--filter");
@@ -214,19 +217,23 @@ TEST(filter_matches_name_patterns_that_have_none)
 	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
 			 "libssl:wriet");
 	ck_assert_str_eq(option, "--calls-to");
+	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
+			 "libz*");
+	ck_assert_str_eq(option, "--patch");
 	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
 	at = 0;
-	filter_matches_calls(matches, 1);
+	filter_matches_mark(matches, FILTER_CALLS, 1);
+	filter_matches_mark(matches, FILTER_PATCH, 0);
 	filter_matches_called(matches, "c", "/lib/libother.so");
-	filter_matches_args(matches, 0);
+	filter_matches_mark(matches, FILTER_ARGS, 0);
 	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
 	filter_matches_free(&matches);
-	ck_assert_int_eq(filter_matches_new(&patterns, &matches), 0);
+	ck_assert_int_eq(filter_matches_new(patterns, &matches), 0);
 	at = 0;
 	filter_matches_give_up(matches);
 	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
 	filter_matches_free(&matches);
-	ck_assert_int_eq(filter_matches_new(&none, &matches), 0);
+	ck_assert_int_eq(filter_matches_new(none, &matches), 0);
 	ck_assert_ptr_null(matches);
 	filter_matches_function(matches, "ab", "/bin/program");
 	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
