@@ -3,7 +3,7 @@
  * states_calls - functions that are called through slots of other files
  * (--calls-to, code_calls.h). The function of a slot is known by the address
  * that the slot holds, so all files that call it have a part of it. A function
- * that is also recorded by its own file has no such parts, or each call would be
+ * that its own file also records has no such parts, or each call would be
  * recorded twice.
  */
 #include <fnmatch.h>
@@ -138,6 +138,17 @@ static bool is_narrow(const char *path, const char *name)
 	return ours;
 }
 
+/* Returns true if a function that cannot be moved can be called by a thunk of
+ * --calls-to: what is in the way are its first instructions, or arguments on the
+ * stack, which that thunk copies. */
+static bool suits_slots(uint8_t refusal)
+{
+	return refusal == CODE_TOO_SHORT || refusal == CODE_ENTERED_WITHIN ||
+	       refusal == CODE_CALLS_EARLY || refusal == CODE_CATCHES_EARLY ||
+	       refusal == CODE_NOT_RELOCATABLE ||
+	       refusal == CODE_VARIABLE_ARGUMENTS || refusal == CODE_ARGUMENTS;
+}
+
 bool states_calls_admit(const struct states *states,
 			const struct states_module *module,
 			const struct code_function *planned,
@@ -146,8 +157,18 @@ bool states_calls_admit(const struct states *states,
 	const struct states_module *of = module_at(states, function->address);
 	const struct code_plan *plan = module->plan->plan;
 
-	if (planned->name && function->parts == NONE) {
+	if (!planned->name && plan->is_moved && suits_slots(planned->refused)) {
+		if (function->called && function->parts != NONE)
+			return false;
+		function->suits_slots = true;
+	}
+	if (planned->name && (function->parts == NONE ||
+			      (function->suits_slots && !function->called))) {
 		function->called = true;
+		function->moved = false;
+		function->entry_build = planned->entry_build;
+		function->parts = NONE;
+		function->sites = 0;
 		function->is_wide =
 			!of ||
 			!is_narrow(of->path, plan->slot_names + planned->name);

@@ -132,6 +132,40 @@ expect_status 7
 expect_eq 'calls of a hidden version' "$(json data/summary.json \
 	'[.functions[] | "\(.name) \(.calls)"] | join(", ")')" 'old 1'
 
+# With --patch as well, functions that cannot be patched are recorded by the slots of the
+# program and of a later library.
+cat >short.c <<'C'
+#include <stdarg.h>
+int tiny(void) { return 1; }
+__attribute__((noipa)) static int one(void) { return 1; }
+int early(void) { return one() + 1; }
+int sum_of(int count, ...)
+{
+	int sum = 0;
+	va_list list;
+
+	va_start(list, count);
+	while (count--)
+		sum += va_arg(list, int);
+	va_end(list);
+	return sum;
+}
+C
+gcc -O2 -fPIC -shared -o libshort.so short.c
+gcc -O2 -w -fPIC -shared -o liblater.so -xc - <<'C'
+int early(void);
+int later(void) { return early() + early() + early(); }
+C
+gcc -O2 -w -o short -xc - -Wl,--no-as-needed -xnone ./libshort.so ./liblater.so <<'C'
+int tiny(void), later(void), sum_of(int, ...);
+int main(void) { return tiny() + tiny() + later() + sum_of(2, 10, 20); }
+C
+run_ok "$PERFREC" record -q --patch=all --calls-to='libshort:*' --alloc=off --cpu=off -o data \
+	-- sh -c './short; test $? = 38'
+expect_eq 'calls of functions that are not patched' "$(json data/summary.json \
+	'[.functions[] | select(.module | endswith("libshort.so")) | select(.name != "one") |
+		"\(.name) \(.calls)"] | sort | join(", ")')" 'early 3, sum_of 1, tiny 2'
+
 # Functions of the C library with any number of arguments.
 cat >many.c <<'C'
 #include <argp.h>
