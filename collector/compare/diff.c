@@ -280,6 +280,11 @@ static bool is_metric_shown(const struct diff_table *table)
 	return table->changed || (table->count && metric->main);
 }
 
+static size_t least_runs(const struct runs *runs)
+{
+	return MIN(runs->first_b, runs->count - runs->first_b);
+}
+
 static int print_metric(struct diff_table *table, FILE *out)
 {
 	const struct diff *diff = table->diff;
@@ -303,8 +308,10 @@ static int print_metric(struct diff_table *table, FILE *out)
 	how = &table->diff->judged.metric[table->metric];
 	rows = table->diff->runs->stacks ? "stack" : "function";
 	if (how->how == JUDGE_NOT)
-		fprintf(out, "not judged: %s, and a side has less than 3 runs",
-			how->why);
+		fprintf(out, "%s%s: unproven", how->why,
+			least_runs(diff->runs) > 1
+				? ", and a side has fewer than 3 runs"
+				: "");
 	else if (!table->changed)
 		fputs(how->how == JUDGE_SPREAD
 			      ? "no change that can be told from chance"
@@ -407,6 +414,11 @@ int diff_print(const struct diff *diff, const struct diff_options *options,
 		fprintf(out, " (%+.1f %%)", 100 * (b - a) / a);
 	fputc('\n', out);
 	diff_print_notes(diff->runs, out);
+	if (least_runs(diff->runs) < JUDGE_RUNS)
+		fprintf(out,
+			"   to prove changes, record %d of each, in turns: "
+			"perfrec diff A1 A2 A3 -- B1 B2 B3\n",
+			JUDGE_RUNS);
 	for (; table.metric < diff->runs->metric_count && !err;
 	     table.metric++) {
 		table.rows = diff_rows(diff, table.metric, &table.count);

@@ -17,7 +17,7 @@
 #include "collector/compare/spread.h"
 #include "shared/compiler.h"
 
-#define RUNS_LEAST 3 /* per side; fewer have no spread */
+#define EXACT_RUNS 2 /* per side; one cannot show that counts do not vary */
 #define ALPHA 0.001 /* probability that chance makes any row changed */
 #define SHARE_LEAST 0.005 /* of the metric's sum: a smaller row is not judged */
 #define CHANGE_LEAST 0.01 /* of a row: a smaller difference is no change */
@@ -99,10 +99,16 @@ static void choose_how(const struct judging *by, size_t metric)
 {
 	const struct runs *runs = by->runs;
 	struct judge_metric *out = &by->out->metric[metric];
+	size_t least = MIN(runs->first_b, runs->count - runs->first_b);
 	const char *why = runs->metric[metric].random
 				  ? "what else the machine does varies"
 				  : "times and samples vary";
 
+	if (least < EXACT_RUNS) {
+		out->why = runs->count == EXACT_RUNS ? "one run each"
+						     : "a side has one run";
+		return;
+	}
 	if (!runs->metric[metric].sampled && !runs->metric[metric].random &&
 	    strcmp(runs->metric[metric].unit, "nanoseconds") != 0) {
 		why = why_not_exact(runs);
@@ -111,7 +117,7 @@ static void choose_how(const struct judging *by, size_t metric)
 	}
 	if (!why)
 		out->how = JUDGE_EXACT;
-	else if (MIN(runs->first_b, runs->count - runs->first_b) >= RUNS_LEAST)
+	else if (least >= JUDGE_RUNS)
 		out->how = JUDGE_SPREAD;
 	out->why = why;
 }

@@ -12,6 +12,8 @@
 
 #include "collector/compare/runs.h"
 
+#define JUDGE_RUNS 3 /* per side; fewer have no spread */
+
 /* How the differences of a metric are judged. */
 enum judge_how {
 	JUDGE_NOT, /* not judged: no difference is a change */
@@ -21,7 +23,7 @@ enum judge_how {
 
 struct judge_metric {
 	enum judge_how how;
-	const char *why; /* of JUDGE_NOT: a constant, "one run a side" */
+	const char *why; /* of JUDGE_NOT: a constant, "one run each" */
 	size_t judged; /* JUDGE_SPREAD: number of rows that are large enough */
 	/* JUDGE_SPREAD: the least change of a typical row that could be shown,
 	 * as a share of the row. 0: unknown. */

@@ -89,22 +89,22 @@ for program in $programs; do
 	done
 	case $program in
 	steady)
-		planted steady CALL 'calls flush' 1
+		planted steady CALL 'calls flush' 2
 		planted steady WORK=20 'calls parse' 3
 		;;
 	tree)
-		planted tree CALL 'calls draw' 1
-		planted tree BLOCK 'alloc_objects insert' 1
+		planted tree CALL 'calls draw' 2
+		planted tree BLOCK 'alloc_objects insert' 2
 		planted tree WORK 'calls insert' 3
 		;;
 	words)
-		planted words CALL 'calls word()' 1
-		planted words BLOCK 'calls planted(std::vector<…>&)' 1
+		planted words CALL 'calls word()' 2
+		planted words BLOCK 'calls planted(std::vector<…>&)' 2
 		planted words WORK 'calls word()' 3
 		;;
 	files)
-		planted files CALL 'calls split' 1
-		planted files BLOCK 'alloc_objects copy_field' 1
+		planted files CALL 'calls split' 2
+		planted files BLOCK 'alloc_objects copy_field' 2
 		planted files WORK 'calls split' 3
 		;;
 	esac

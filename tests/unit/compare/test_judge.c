@@ -173,6 +173,31 @@ TEST(judge_finds_one_call_where_counts_do_not_vary)
 	ck_assert_uint_eq(changes(&rig, &third), 0);
 }
 
+/* Equal Lua programs differ in blocks, by the addresses of their keys. */
+TEST(judge_proves_no_count_with_one_run_of_a_side)
+{
+	static const size_t runs[][3] = { /* of A, of B, changes */
+					  { 1, 1, 0 },
+					  { 3, 1, 0 },
+					  { 1, 3, 0 },
+					  { 2, 2, 1 }
+	};
+	struct rig rig;
+	bool third;
+
+	for (size_t i = 0; i < 4; i++) {
+		make_rig(&rig, "count");
+		rig.runs.first_b = runs[i][0];
+		rig.runs.count = runs[i][0] + runs[i][1];
+		for (size_t row = 0; row < ROWS; row++)
+			for (size_t run = 0; run < rig.runs.count; run++)
+				rig.values[row * rig.runs.count + run] =
+					row == 3 && run >= runs[i][0] ? 101
+								      : 100;
+		ck_assert_uint_eq(changes(&rig, &third), runs[i][2]);
+	}
+}
+
 TEST(judge_does_not_trust_counts_of_threads_or_of_a_part)
 {
 	struct rig rig;
