@@ -59,7 +59,7 @@ static const char *const summary_keys[] = {
 
 static int find_order(const char *key, enum summary_order *out)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(summary_keys); i++) {
+	for (size_t i = SUMMARY_BY_SELF; i < ARRAY_SIZE(summary_keys); i++) {
 		if (strcmp(key, summary_keys[i]) == 0) {
 			*out = (enum summary_order)i;
 			return OPTS_GO_ON;

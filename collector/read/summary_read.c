@@ -499,14 +499,14 @@ static int compare_function_names(const void *left, const void *right)
 	return order ? order : strcmp(a->module, b->module);
 }
 
-#define DEFINE_LARGEST_FIRST(field)                                     \
+#define DEFINE_LARGEST_FIRST(field, then)                               \
 	static int compare_##field(const void *left, const void *right) \
 	{                                                               \
 		const struct summary_function *a = left, *b = right;    \
                                                                         \
 		if (a->field != b->field)                               \
 			return a->field < b->field ? 1 : -1;            \
-		return compare_function_names(a, b);                    \
+		return then(a, b);                                      \
 	}
 /* The same for a time that may be unknown. */
 #define DEFINE_KNOWN_FIRST(field)                                              \
@@ -518,13 +518,13 @@ static int compare_function_names(const void *left, const void *right)
                                                                                \
 		return x != y ? x < y ? 1 : -1 : compare_function_names(a, b); \
 	}
-DEFINE_LARGEST_FIRST(self_ns)
-DEFINE_LARGEST_FIRST(total_ns)
-DEFINE_LARGEST_FIRST(calls)
-DEFINE_LARGEST_FIRST(on_cpu_self_ns)
-DEFINE_LARGEST_FIRST(runnable_self_ns)
-DEFINE_LARGEST_FIRST(blocked_self_ns)
-DEFINE_LARGEST_FIRST(switches)
+DEFINE_LARGEST_FIRST(self_ns, compare_function_names)
+DEFINE_LARGEST_FIRST(total_ns, compare_function_names)
+DEFINE_LARGEST_FIRST(calls, compare_function_names)
+DEFINE_LARGEST_FIRST(on_cpu_self_ns, compare_self_ns)
+DEFINE_LARGEST_FIRST(runnable_self_ns, compare_self_ns)
+DEFINE_LARGEST_FIRST(blocked_self_ns, compare_self_ns)
+DEFINE_LARGEST_FIRST(switches, compare_self_ns)
 DEFINE_KNOWN_FIRST(median_ns)
 DEFINE_KNOWN_FIRST(p99_ns)
 DEFINE_KNOWN_FIRST(max_ns)
@@ -550,6 +550,7 @@ uint64_t summary_trace_bytes(const struct summary *summary)
 void summary_sort(struct summary *summary, enum summary_order order)
 {
 	static int (*const compare[])(const void *, const void *) = {
+		[SUMMARY_BY_USUAL] = compare_self_ns,
 		[SUMMARY_BY_SELF] = compare_self_ns,
 		[SUMMARY_BY_TOTAL] = compare_total_ns,
 		[SUMMARY_BY_CALLS] = compare_calls,

@@ -99,6 +99,7 @@ void summary_use_measured(struct summary *summary);
 void summary_use_recorded(struct summary *summary);
 
 enum summary_order {
+	SUMMARY_BY_USUAL, /* as SUMMARY_BY_SELF; the text may choose another */
 	SUMMARY_BY_SELF,
 	SUMMARY_BY_TOTAL,
 	SUMMARY_BY_CALLS,
@@ -129,7 +130,8 @@ bool summary_knows_durations(const struct summary *summary);
 uint64_t summary_trace_bytes(const struct summary *summary);
 
 /* Sorts the functions: largest first, names from A to Z, unknown values last.
- * Equal functions are sorted by name, then by module. */
+ * Functions with equal times of threads are sorted by self time, other equal
+ * functions by name and then by module. */
 void summary_sort(struct summary *summary, enum summary_order order);
 
 /*

@@ -33,6 +33,7 @@
 #define BLOCKED_TYPE "blocked"
 #define WAITS_TYPE "waits"
 #define FAULTS_TYPE "faults"
+#define ON_CPU_KEY "on-cpu"
 
 /* Counted for each call with --faults or --counters; stored in the summary. */
 static const char *const counted_types[] = {
@@ -91,13 +92,13 @@ static const struct report_view views[] = {
 		false,
 		{
 			{ "in use", "inuse", "inuse_space", PERCENT },
-			{ "total", NULL, "inuse_space", TOTAL },
-			{ "blocks", NULL, "inuse_objects", 0 },
 			{ "at peak", "peak", "peak_space", 0 },
 			{ "allocated", "allocated", "alloc_space", 0 },
 			{ "total", "total", "alloc_space", TOTAL },
 			{ "blocks", "blocks", "alloc_objects", 0 },
 			{ "temporary", "temporary", "temporary", 0 },
+			{ "blocks in use", NULL, "inuse_objects", 0 },
+			{ "total in use", NULL, "inuse_space", TOTAL },
 		},
 	},
 	{
@@ -114,7 +115,7 @@ static const struct report_view views[] = {
 		{
 			{ "calls", "calls", "calls", 0 },
 			{ "self time", "self", "wall", PERCENT },
-			{ "on CPU", "on-cpu", "on_cpu", 0 },
+			{ "on CPU", ON_CPU_KEY, "on_cpu", 0 },
 			{ "runnable", "runnable", "runnable", 0 },
 			{ "blocked", "blocked", BLOCKED_TYPE, 0 },
 			{ "total", "total", "wall", TOTAL },
@@ -201,7 +202,9 @@ struct sheet {
 	const struct column *column[COLUMNS_MAX];
 	uint32_t value[COLUMNS_MAX]; /* index of the value of each column */
 	char title[COLUMNS_MAX][24];
-	size_t column_count;
+	char percent[COLUMNS_MAX][24]; /* titles of shares */
+	size_t column_count, percent_count;
+	char sort[24]; /* the key of the rows' order */
 	struct terminal terminal;
 };
 
@@ -256,6 +259,9 @@ static void choose_sheet_columns(struct sheet *sheet)
 			 sizeof(sheet->title[0]), "%s%s", column[i].title,
 			 is_slowed(sheet, &column[i]) ? SUMMARY_SLOWED_MARK
 						      : "");
+		snprintf(sheet->percent[sheet->column_count],
+			 sizeof(sheet->percent[0]), "%s %%", column[i].title);
+		sheet->percent_count += !!(column[i].what & PERCENT);
 		sheet->value[sheet->column_count] = value;
 		sheet->column[sheet->column_count++] = &column[i];
 	}
@@ -302,20 +308,46 @@ static bool was_counted(const struct summary_settings *settings,
 	return false;
 }
 
+static bool key_has_values(const struct sheet *sheet, const char *key)
+{
+	for (size_t i = 0; i < sheet->column_count; i++)
+		if (sheet->column[i]->key &&
+		    strcmp(sheet->column[i]->key, key) == 0)
+			return sheet->rows.sum[sheet->value[i]];
+	return false;
+}
+
+/* Chooses the user's key. Otherwise the view's first key whose values are not
+ * all 0, but time on CPUs if threads were asleep most of the time. */
+static void choose_sort_key(struct sheet *sheet)
+{
+	const struct report_view *view = sheet->options->view;
+	const char *keys = sheet->options->sort;
+
+	if (!keys && !sheet->options->json && !strcmp(view->name, "span") &&
+	    key_has_values(sheet, ON_CPU_KEY) &&
+	    summary_sched_waiting(sheet->summary) > SUMMARY_WAITING_MOST)
+		keys = ON_CPU_KEY;
+	if (!keys)
+		keys = view->keys;
+	do {
+		int length = (int)strcspn(keys, ", ");
+
+		snprintf(sheet->sort, sizeof(sheet->sort), "%.*s", length,
+			 keys);
+		keys += length + strspn(keys + length, ", ");
+	} while (*keys && !key_has_values(sheet, sheet->sort));
+}
+
 /* Returns 0, or -EINVAL if the recording lacks the key. */
 static int sort_view_rows(struct sheet *sheet)
 {
 	struct pprof_key keys[COLUMNS_MAX + 1];
 	size_t count = 0;
 	const struct report_view *view = sheet->options->view;
-	const char *key = sheet->options->sort;
-	char first[16];
+	const char *key = sheet->sort;
 
-	if (!key) {
-		snprintf(first, sizeof(first), "%.*s",
-			 (int)strcspn(view->keys, ","), view->keys);
-		key = first;
-	}
+	choose_sort_key(sheet);
 	/* All columns break ties. */
 	for (size_t i = 0; i < sheet->column_count; i++)
 		if (sheet->column[i]->key &&
@@ -389,9 +421,7 @@ static const char *format_value(const struct sheet *sheet, uint32_t value,
 static bool is_column_asked_for(const struct sheet *sheet,
 				const struct column *column)
 {
-	const char *key = sheet->options->sort;
-
-	return key && column->key && strcmp(key, column->key) == 0;
+	return column->key && strcmp(sheet->sort, column->key) == 0;
 }
 
 /* Sets the columns of the table: those of the view and their shares. If a table
@@ -414,7 +444,9 @@ static size_t make_columns(const struct sheet *sheet,
 							  width, false, rank };
 		if (column->what & PERCENT)
 			columns[count++] = (struct table_column){
-				"%", 5, false, 2 * (unsigned int)i + 1
+				sheet->percent_count > 1 ? sheet->percent[i]
+							 : "%",
+				5, false, 2 * (unsigned int)i + 1
 			};
 	}
 	return count;
@@ -519,6 +551,21 @@ static void add_view_row(const struct sheet *sheet, const struct pprof_row *row,
 	}
 }
 
+/* Prints the reason for an order that the user did not choose. */
+static void print_view_order(const struct sheet *sheet, FILE *out)
+{
+	const struct report_view *view = sheet->options->view;
+
+	if (sheet->options->sort ||
+	    !strncmp(sheet->sort, view->keys, strlen(sheet->sort)))
+		return;
+	if (!strcmp(sheet->sort, ON_CPU_KEY))
+		summary_sched_print_order(sheet->summary, out);
+	else
+		fprintf(out, "\n  by %s, because %s is 0\n", sheet->sort,
+			view->columns[0].title);
+}
+
 static int print_view_rows(const struct sheet *sheet, FILE *out)
 {
 	const struct report_view_options *options = sheet->options;
@@ -543,6 +590,7 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 	/* perfrec's row stays last in a truncated table. */
 	if (shown < count && sheet->rows.list[count - 1].own)
 		add_view_row(sheet, &sheet->rows.list[count - 1], &table);
+	print_view_order(sheet, out);
 	fputc('\n', out);
 	err = options->markdown ? table_print_markdown(&table, out)
 				: table_print(&table, &sheet->terminal, out);

@@ -163,6 +163,21 @@ static const struct table_column function_columns[COLUMN_COUNT] = {
 	[COLUMN_MARK] = { "", 1, false, 0 },
 };
 
+/* The column of each order, which no terminal is too narrow for. */
+static const size_t order_columns[] = {
+	[SUMMARY_BY_SELF] = COLUMN_SELF,
+	[SUMMARY_BY_TOTAL] = COLUMN_TOTAL,
+	[SUMMARY_BY_CALLS] = COLUMN_CALLS,
+	[SUMMARY_BY_NAME] = COLUMN_SELF,
+	[SUMMARY_BY_MEDIAN] = COLUMN_MEDIAN,
+	[SUMMARY_BY_P99] = COLUMN_P99,
+	[SUMMARY_BY_MAX] = COLUMN_MAX,
+	[SUMMARY_BY_ON_CPU] = COLUMN_ON_CPU,
+	[SUMMARY_BY_RUNNABLE] = COLUMN_RUNNABLE,
+	[SUMMARY_BY_BLOCKED] = COLUMN_BLOCKED,
+	[SUMMARY_BY_SWITCHES] = COLUMN_SWITCHES,
+};
+
 /* Titles for a slowed run. */
 static const char *const slowed_titles[COLUMN_COUNT] = {
 	[COLUMN_SELF] = "self time" SUMMARY_SLOWED_MARK,
@@ -206,9 +221,7 @@ static struct shown choose_summary_columns(const struct summary *summary,
 		shown.columns[shown.count] = function_columns[i];
 		if (slowed && slowed_titles[i])
 			shown.columns[shown.count].title = slowed_titles[i];
-		if ((order == SUMMARY_BY_MEDIAN && i == COLUMN_MEDIAN) ||
-		    (order == SUMMARY_BY_P99 && i == COLUMN_P99) ||
-		    (order == SUMMARY_BY_MAX && i == COLUMN_MAX))
+		if (i == order_columns[order])
 			shown.columns[shown.count].rank = 0;
 		shown.count++;
 	}
@@ -342,15 +355,31 @@ static void add_summary_functions(struct table *table,
 	}
 }
 
-int summary_functions_print(const struct summary *summary,
+/* Sorts by the time on CPUs if threads were asleep most of the time. Returns
+ * the order. */
+static enum summary_order sort_summary_rows(struct summary *summary,
+					    const struct summary_rows *rows)
+{
+	enum summary_order order = rows->order;
+
+	if (order == SUMMARY_BY_USUAL)
+		order = summary_sched_waiting(summary) > SUMMARY_WAITING_MOST
+				? SUMMARY_BY_ON_CPU
+				: SUMMARY_BY_SELF;
+	summary_sort(summary, order);
+	return order;
+}
+
+int summary_functions_print(struct summary *summary,
 			    const struct summary_rows *rows,
 			    const struct terminal *terminal, FILE *out)
 {
 	size_t count = count_listed(summary);
 	size_t shown = rows->limit ? MIN(count, rows->limit) : count;
 	const struct marks marks = find_marks(summary);
+	enum summary_order order = sort_summary_rows(summary, rows);
 	const struct shown columns =
-		choose_summary_columns(summary, rows->order, marks);
+		choose_summary_columns(summary, order, marks);
 	struct table table;
 	int err;
 
@@ -359,6 +388,8 @@ int summary_functions_print(const struct summary *summary,
 	table_init(&table, columns.columns, columns.count, "function");
 	table.full_names = rows->full_names;
 	add_summary_functions(&table, &columns, summary, shown);
+	if (order != rows->order && order == SUMMARY_BY_ON_CPU)
+		summary_sched_print_order(summary, out);
 	fputc('\n', out);
 	err = terminal ? table_print(&table, terminal, out)
 		       : table_print_markdown(&table, out);

@@ -15,15 +15,15 @@ struct terminal;
 
 struct summary_rows {
 	const char *dir; /* of the recording, as given by the user */
-	enum summary_order order;
+	enum summary_order order; /* SUMMARY_BY_USUAL: chosen from the times */
 	size_t limit; /* rows; 0: all */
 	bool full_names; /* neither shorten nor cut names */
 };
 
-/* Prints the functions of @summary in their current order and explains the
+/* Sorts the functions of @summary, prints them, and explains the order and the
  * marks. Prints nothing if no function was called. @terminal NULL: Markdown.
  * Returns 0 or -ENOMEM. */
-int summary_functions_print(const struct summary *summary,
+int summary_functions_print(struct summary *summary,
 			    const struct summary_rows *rows,
 			    const struct terminal *terminal, FILE *out);
 

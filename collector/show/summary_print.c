@@ -616,7 +616,7 @@ static void print_facts(const struct summary *summary,
 	free(text);
 }
 
-static int print_summary_functions(const struct summary *summary,
+static int print_summary_functions(struct summary *summary,
 				   const struct summary_print_options *options,
 				   const struct terminal *terminal, FILE *out)
 {
@@ -636,7 +636,6 @@ int summary_print(struct summary *summary,
 	const struct terminal terminal = terminal_of(out);
 	int err;
 
-	summary_sort(summary, options->order);
 	fputs("\nperfrec: ", out);
 	for (const char **word = summary->command; *word; word++) {
 		if (word != summary->command)
@@ -700,7 +699,6 @@ int summary_print_markdown(struct summary *summary,
 	static const struct terminal plain;
 	int err;
 
-	summary_sort(summary, options->order);
 	fputs("**perfrec", out);
 	if (summary->version[0])
 		fputc(' ', out);

@@ -24,7 +24,7 @@ struct summary_print_options {
 	bool raw; /* times as measured */
 };
 
-/* Sorts the functions of @summary as @options says and prints it to @out.
+/* Prints @summary to @out; sorts its functions as @options says.
  * Adapts to a terminal. Returns 0, -EIO if @out cannot be written, or
  * -ENOMEM. */
 int summary_print(struct summary *summary,

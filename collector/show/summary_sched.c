@@ -16,6 +16,27 @@ bool summary_sched_known(const struct summary *summary)
 	return summary->settings.sched && summary->totals.sched_threads;
 }
 
+double summary_sched_waiting(const struct summary *summary)
+{
+	uint64_t self_ns = 0, blocked_ns = 0;
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		self_ns += summary->functions[i].self_ns;
+		blocked_ns += summary->functions[i].blocked_self_ns;
+	}
+	return summary_sched_known(summary) && self_ns
+		       ? (double)blocked_ns / (double)self_ns
+		       : 0;
+}
+
+void summary_sched_print_order(const struct summary *summary, FILE *out)
+{
+	fprintf(out,
+		"\n  by time on CPU, because %.0f %% of self time is waiting "
+		"(--sort self: by self time)\n",
+		100 * summary_sched_waiting(summary));
+}
+
 void summary_sched_log_unknown(const struct summary *summary, const char *dir,
 			       const char *what)
 {

@@ -16,6 +16,17 @@
  * Otherwise these values are 0. */
 bool summary_sched_known(const struct summary *summary);
 
+/* Returns the share of the functions' self time in which their threads were
+ * blocked; 0 if unknown. */
+double summary_sched_waiting(const struct summary *summary);
+
+/* Above this share, tables sort functions by their time on CPUs, so that
+ * threads asleep are not on top. */
+#define SUMMARY_WAITING_MOST 0.5
+
+/* Prints a line that explains this order. */
+void summary_sched_print_order(const struct summary *summary, FILE *out);
+
 /* Logs that the recording in @dir lacks these times, and why. @what is the
  * user's option, such as "--sort blocked". */
 void summary_sched_log_unknown(const struct summary *summary, const char *dir,
