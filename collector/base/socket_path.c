@@ -184,12 +184,12 @@ static bool is_deserted(const char *folder, const char *path)
 	return refused;
 }
 
-/* Removes folders of socket_path_private() in @below whose collectors were
- * killed together with their perfrec. */
-static void remove_stale(const char *below)
+/* Sets @folder and @path to the next private folder in @dir, which is @below, and
+ * its socket. Returns false at the end. */
+static bool next_private(DIR *dir, const char *below,
+			 char folder[SOCKET_PATH_BYTES],
+			 char path[SOCKET_PATH_BYTES])
 {
-	char folder[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];
-	DIR *dir = opendir(below);
 	struct dirent *entry;
 
 	while (dir && (entry = readdir(dir))) {
@@ -197,21 +197,74 @@ static void remove_stale(const char *below)
 			continue;
 		make_path(folder, "%s/%s", below, entry->d_name);
 		make_path(path, "%s/" PRIVATE_SOCKET, folder);
-		if (is_private_name(folder) && is_deserted(folder, path))
-			socket_path_clean_up(path);
+		if (is_private_name(folder))
+			return true;
 	}
 	if (dir)
 		closedir(dir);
+	return false;
+}
+
+/* Removes folders of socket_path_private() in @below whose collectors were
+ * killed together with their perfrec. */
+static void remove_stale(const char *below)
+{
+	char folder[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];
+	DIR *dir = opendir(below);
+
+	while (next_private(dir, below, folder, path))
+		if (is_deserted(folder, path))
+			socket_path_clean_up(path);
+}
+
+bool socket_path_is_served(const char *path)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	bool served;
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return false;
+	snprintf(address.sun_path, sizeof(address.sun_path),
+		 "%.*s" SOCKET_PATH_CTL, (int)SOCKET_PATH_MAX, path);
+	served = !connect(fd, (struct sockaddr *)&address, sizeof(address)) ||
+		 errno == EAGAIN;
+	close(fd);
+	return served;
+}
+
+static const char *private_parent(bool all)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+
+	return runtime && is_usable_folder(runtime, all) &&
+			       strlen(runtime) <= RUNTIME_BYTES_MAX
+		       ? runtime
+		       : temporary_folder();
+}
+
+size_t socket_path_running(char out[SOCKET_PATH_BYTES])
+{
+	const char *below = private_parent(false);
+	char folder[SOCKET_PATH_BYTES], path[SOCKET_PATH_BYTES];
+	DIR *dir = strlen(below) <= RUNTIME_BYTES_MAX ? opendir(below) : NULL;
+	struct stat status;
+	size_t count = 0;
+
+	while (next_private(dir, below, folder, path)) {
+		if (lstat(folder, &status) < 0 || !S_ISDIR(status.st_mode) ||
+		    status.st_uid != geteuid() || !socket_path_is_served(path))
+			continue;
+		memcpy(out, path, SOCKET_PATH_BYTES);
+		count++;
+	}
+	return count;
 }
 
 int socket_path_private(bool all, char folder[SOCKET_PATH_BYTES],
 			char out[SOCKET_PATH_BYTES])
 {
-	const char *runtime = getenv("XDG_RUNTIME_DIR");
-	const char *below = runtime && is_usable_folder(runtime, all) &&
-					    strlen(runtime) <= RUNTIME_BYTES_MAX
-				    ? runtime
-				    : temporary_folder();
+	const char *below = private_parent(all);
 	int err;
 
 	if (strlen(below) > RUNTIME_BYTES_MAX) {

@@ -44,6 +44,13 @@ int socket_path_usual(bool make, char out[SOCKET_PATH_BYTES]);
 int socket_path_private(bool all, char folder[SOCKET_PATH_BYTES],
 			char out[SOCKET_PATH_BYTES]);
 
+/* Returns true if a collector listens beside the socket @path for programs. */
+bool socket_path_is_served(const char *path);
+
+/* Returns the number of collectors that this user's perfrec record runs now, and
+ * sets @out to the socket of one. */
+size_t socket_path_running(char out[SOCKET_PATH_BYTES]);
+
 /* Removes the folder of socket_path_private() for @socket and the sockets in
  * it, after a collector was killed. Touches only folders of this user with such
  * a name, and removes no other files. */

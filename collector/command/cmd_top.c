@@ -120,6 +120,7 @@ int cmd_top(int argc, char **argv)
 	struct top_line line = { .request = { .command = "top", .verb = "top" },
 				 .interval_ns = 2000000000,
 				 .limit = 20 };
+	char found[SOCKET_PATH_BYTES];
 	int result = opts_parse(CMD_TOP, argc, argv, take_top_option, &line);
 	const char *target = argc > optind ? argv[optind] : NULL;
 
@@ -137,6 +138,8 @@ int cmd_top(int argc, char **argv)
 		return OPTS_WRONG;
 	}
 	line.request.target = target;
+	if (ctl_find(&line.request, found))
+		return OPTS_FAILED;
 	if (line.json && !line.has_limit)
 		line.limit = 0;
 	if (!wants_screen(&line)) {

@@ -60,6 +60,31 @@ static bool is_recorded_here(void)
 	       S_ISLNK(status.st_mode);
 }
 
+int ctl_find(struct ctl_request *request, char path[SOCKET_PATH_BYTES])
+{
+	size_t count;
+	int err;
+
+	if (request->socket || request->dir || socket_path_of_environment())
+		return 0;
+	err = socket_path_usual(false, path);
+	if (err || socket_path_is_served(path))
+		return err;
+	if (is_recorded_here()) {
+		request->dir = RECORDING_DIR;
+		return 0;
+	}
+	count = socket_path_running(path);
+	if (count == 1)
+		request->socket = path;
+	if (count < 2)
+		return 0;
+	log_err("%zu perfrec record are running: name the folder of one: "
+		"perfrec %s -o DIR",
+		count, request->command);
+	return -EINVAL;
+}
+
 static int say_unreachable(const struct ctl_request *request, const char *path,
 			   int err)
 {

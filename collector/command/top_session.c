@@ -16,6 +16,7 @@
 
 #define FIRST_NS 200000000 /* until the first figures */
 #define NS_PER_MS 1000000
+#define LAST_ROWS 20 /* of the table after the end of a recording */
 
 struct session {
 	const struct ctl_request *request;
@@ -25,6 +26,7 @@ struct session {
 	struct top_view view;
 	char status[256];
 	bool is_paused, is_help, is_filter, has_left;
+	bool is_over; /* the figures are the last ones */
 };
 
 /* --- asking -------------------------------------------------------------- */
@@ -240,11 +242,28 @@ static int patience(const struct session *session)
 {
 	uint64_t now = clock_monotonic_ns();
 
-	if (session->is_paused)
+	if (session->is_paused || session->is_over)
 		return 1000;
 	return session->next_ns > now
 		       ? (int)((session->next_ns - now) / NS_PER_MS + 1)
 		       : 0;
+}
+
+/* Asks for new figures. Without an answer, those on the screen stay. */
+static int ask_again(struct session *session)
+{
+	json_t *answer;
+	int err = ctl_ask(session->request, &answer);
+
+	if (!err)
+		return take_top_answer(session, answer);
+	top_screen_message(session->status, sizeof(session->status));
+	session->is_over = err == -ENOENT || err == -ECONNREFUSED;
+	if (session->is_over)
+		snprintf(session->status, sizeof(session->status),
+			 "the recording has ended: these are its last figures "
+			 "(q leave)");
+	return 0;
 }
 
 static int run_session(struct session *session)
@@ -254,13 +273,10 @@ static int run_session(struct session *session)
 	while (!err && !session->has_left) {
 		draw(session);
 		err = take_key(session, top_screen_key(patience(session)));
-		if (!err && !session->is_paused && !session->has_left &&
+		if (!err && !session->is_paused && !session->is_over &&
+		    !session->has_left &&
 		    clock_monotonic_ns() >= session->next_ns) {
-			json_t *answer;
-
-			err = ctl_ask(session->request, &answer);
-			if (!err)
-				err = take_top_answer(session, answer);
+			err = ask_again(session);
 			session->next_ns =
 				clock_monotonic_ns() + session->interval_ns;
 		}
@@ -286,6 +302,10 @@ int top_session(const struct ctl_request *request, uint64_t interval_ns,
 		session.next_ns = clock_monotonic_ns() + FIRST_NS;
 		err = run_session(&session);
 		top_screen_end();
+		/* The screen is gone, the figures stay. */
+		if (!err && session.is_over)
+			err = top_rates_print(&session.rates, LAST_ROWS,
+					      full_names, stdout);
 	}
 	top_rates_release(&session.rates);
 	top_view_release(&session.view);

@@ -168,7 +168,7 @@ void top_rates_head(const struct top_rates *rates, char *text, size_t size)
 
 	snprintf(text, size,
 		 "%llu program%s, %llu thread%s; %s calls/s; memory %s; "
-		 "lost %s; own cost %.1f%% of a CPU",
+		 "lost %s; cost %.1f%%",
 		 (unsigned long long)rates->programs,
 		 size_plural(rates->programs),
 		 (unsigned long long)rates->threads,

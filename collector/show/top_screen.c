@@ -163,7 +163,7 @@ enum {
 };
 
 static const struct column columns[COLUMNS] = {
-	[COL_SELF] = { "SELF", 7, 0, false },
+	[COL_SELF] = { "SELF", 8, 0, false },
 	[COL_ON_CPU] = { "ON CPU", 8, 100, true },
 	[COL_BLOCKED] = { "BLOCKED", 9, 60, true },
 	[COL_CALLS] = { "CALLS/S", 12, 40, false },
@@ -172,7 +172,7 @@ static const struct column columns[COLUMNS] = {
 	[COL_STATE] = { "STATE", 9, 60, false },
 };
 
-/* Writes the visible @cells and then @name. */
+/* Writes the visible @cells, which are never cut, and then @name. */
 static void put_screen_row(int y, const struct top_rates *rates,
 			   const char *const cells[COLUMNS], const char *name)
 {
@@ -183,9 +183,8 @@ static void put_screen_row(int y, const struct top_rates *rates,
 		if (COLS >= columns[i].least &&
 		    (rates->sched || !columns[i].sched))
 			used += (size_t)snprintf(
-				line + used, sizeof(line) - used, "%*.*s",
-				columns[i].width, columns[i].width - 1,
-				cells[i]);
+				line + used, sizeof(line) - used, " %*s",
+				columns[i].width - 1, cells[i]);
 	put_screen_text(y, 0, line);
 	put_screen_text(y, (int)used + 2, name);
 }

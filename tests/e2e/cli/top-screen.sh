@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # perfrec top on a terminal, which tmux plays: it sorts, filters, pauses,
-# flushes, changes the state of a function, and gives the terminal back.
+# flushes, changes the state of a function, and gives the terminal back. It finds
+# the recording by itself. The last figures stay when the program ends.
 . "$TOP/tests/e2e/lib.sh"
 need tmux
 
@@ -22,6 +23,10 @@ int main(void)
 	return 0;
 }
 SOURCE
+# The only perfrec record of this user, as far as perfrec top can see.
+unset XDG_RUNTIME_DIR
+mkdir tmp elsewhere
+export TMPDIR="$PWD/tmp"
 "$PERFREC" record -q --alloc=off --cpu off -o live ./busy &
 recorder=$!
 socket=$PWD/tmux
@@ -127,16 +132,22 @@ keys q
 shows '^status 0$'
 ! grep -q 'SELF' screen || fail 'the screen was not given back'
 
-# The end of the program ends it, in words. A server that was killed may be
-# there for a moment more.
+# The figures stay when the program ends, and after leaving the screen. All numbers
+# have room in 80 columns. A server that was killed may be there for a moment more.
 terminal kill-server
 socket=$PWD/tmux2
-terminal new-session -d -x 100 -y 15 "env TERM=screen '$PERFREC' top -o live \
+cd elsewhere || exit 1
+terminal new-session -d -x 80 -y 15 "env TERM=screen '$PERFREC' top \
 	--interval 100ms; echo status \$?; exec sleep 180"
+cd .. || exit 1
 shows ' leaf$'
+! grep -q '…' screen || fail 'a line is cut at 80 columns'
 touch end
-shows '^perfrec: error: '
-shows '^status 1$'
+shows '^the recording has ended: these are its last figures'
+shows ' leaf$'
+keys q
+shows '^status 0$'
+grep -Eq '^ *[0-9.]*% .* leaf  ' screen || fail 'the table is gone'
 wait $recorder || fail "perfrec record: status $?"
 
 # Without a kind of terminal there are tables, and it says why.

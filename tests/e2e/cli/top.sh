@@ -130,6 +130,29 @@ has_own_cost()
 }
 wait_for 60 has_own_cost
 
+# Without -o, the recording of the current folder, or the only one. Two are named as
+# a reason to choose.
+unset XDG_RUNTIME_DIR
+mkdir found found/tmp
+cp turns found
+export TMPDIR="$PWD/found/tmp"
+"$PERFREC" record -q --alloc=off --cpu off -o found/perfrec.data found/turns &
+finder=$!
+wait_for 60 test -L found/perfrec.data/control
+finds()
+{
+	(cd "$1" && "$PERFREC" top --json --count 1 --interval 100ms) >out 2>err
+	[ "$(of early calls)" = 1000 ]
+}
+wait_for 60 finds found
+wait_for 60 finds /
+"$PERFREC" record -q --alloc=off --cpu off -o second ./turns &
+second=$!
+wait_for 60 test -L second/control
+run "$PERFREC" top --count 1
+expect_error 1 '2 perfrec record are running: name the folder of one: perfrec top -o DIR'
+wait_for 60 finds found
+
 # What cannot be.
 top --count 1 nobody
 expect_error 1 "no program 'nobody' is being recorded"
@@ -144,7 +167,9 @@ expect_error 1 "nothing is being recorded into 'nowhere'"
 run "$PERFREC" top --socket "$PWD/none"
 expect_error 1 'no perfrec-collect serves'
 touch end
-wait $recorder || fail "perfrec record: status $?"
+for one in $recorder $finder $second; do
+	wait $one || fail "perfrec record: status $?"
+done
 wait $spinner || fail "perfrec record ./spin: status $?"
 top
 expect_error 1 "nothing is being recorded into 'live'"
