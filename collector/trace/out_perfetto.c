@@ -227,7 +227,8 @@ static void put_attributes(struct cursor *cursor,
 bool out_perfetto_is_waits(const void *name, size_t bytes)
 {
 	static const char *const names[] = { OUT_TRACK_WAITS,
-					     OUT_TRACK_SUSPENDED };
+					     OUT_TRACK_SUSPENDED,
+					     OUT_TRACK_LOCKS };
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
 		if (bytes == strlen(names[i]) &&

@@ -30,7 +30,10 @@
 #define OUT_TRACK_SUSPENDED "perfrec: suspended"
 #define OUT_SUSPENDED "suspended"
 #define OUT_SUSPENDED_OFTEN "suspended often"
-/* Returns true if the @bytes at @name are one of these two names. */
+/* The name of tracks below a thread: its slices are times when it held a lock
+ * that others waited for. */
+#define OUT_TRACK_LOCKS "perfrec: locks"
+/* Returns true if the @bytes at @name are one of these three names. */
 bool out_perfetto_is_waits(const void *name, size_t bytes);
 
 struct out_clocks { /* one moment of the kernel's clocks, ns */
