@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * lock_sums - waits and holds of a lock are swept by time. While the number of
+ * waiters and of holders is constant, each holder gets the same time, so one sum
+ * is enough for all: a hold has what the sum grew by between its begin and its
+ * end. That takes N log N steps, however many overlap.
+ */
+#include "collector/read/lock_sums.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/read/thread_choice.h"
+#include "shared/compiler.h"
+
+#define MEMORY_MAX (UINT64_C(1) << 30)
+#define PROCESS_NONE UINT32_MAX
+
+/* In the order of events at the same time. */
+enum edge_kind { HOLD_ENDS, HOLD_BEGINS, WAIT_ENDS, WAIT_BEGINS };
+
+struct lock_edge {
+	uint64_t ns;
+	uint32_t row;
+	enum edge_kind kind;
+	uint64_t from_ns; /* WAIT_ENDS: begin of the wait */
+	uint64_t *sum; /* of a hold: its share; at its begin the sum then */
+};
+
+struct lock_edges {
+	struct lock_edge *list;
+	size_t count, room;
+	uint64_t *sums; /* by number of the hold */
+};
+
+struct lock_sweep {
+	uint64_t ns;
+	uint64_t waiters, holders;
+	uint64_t share_ns; /* time of one holder that held the lock always */
+	uint64_t released_ns; /* last time without a holder began */
+	uint64_t left; /* waiters since then */
+};
+
+static uint32_t process_of(const struct trace_track *thread)
+{
+	return thread->process ? thread->process->number : PROCESS_NONE;
+}
+
+/* --- rows ----------------------------------------------------------------- */
+
+static bool has_lock_row(const struct lock_sums *sums,
+			 const struct trace_track *thread, uint32_t lock,
+			 uint32_t *number)
+{
+	const struct lock_row key = { .process = process_of(thread),
+				      .lock = lock };
+
+	return lock && pool_find(&sums->rows, &key, number);
+}
+
+static int count_part(struct lock_sums *sums, const struct lock_part *part)
+{
+	struct lock_part *known;
+	uint32_t number;
+
+	if (pool_intern(&sums->parts,
+			&(struct lock_part){ .row = part->row,
+					     .function = part->function,
+					     .thread = part->thread,
+					     .tid = part->tid },
+			&number) < 0)
+		return -ENOMEM;
+	known = &((struct lock_part *)sums->parts.items)[number];
+	known->times += part->times;
+	known->ns += part->ns;
+	return 0;
+}
+
+static uint32_t lock_thread_name(struct trace_waits *waits,
+				 const struct trace_track *thread)
+{
+	const char *name = trace_reader_text(waits->reader, thread->name);
+
+	return trace_texts_number(&waits->texts, (const uint8_t *)name,
+				  strlen(name));
+}
+
+static int count_waker(struct lock_sums *sums, struct trace_waits *waits,
+		       const struct trace_wait *wait, uint32_t row, uint64_t ns)
+{
+	struct lock_row *of = &((struct lock_row *)sums->rows.items)[row];
+	struct lock_part part = { .row = row,
+				  .function = wait->woken_in,
+				  .thread = wait->woken_by,
+				  .tid = (uint32_t)wait->woken_tid,
+				  .times = 1,
+				  .ns = ns };
+
+	switch (wait->end) {
+	case WAIT_END_THREAD:
+		if (wait->waker) {
+			part.thread = lock_thread_name(waits, wait->waker);
+			part.tid = (uint32_t)wait->waker->tid;
+		}
+		return count_part(sums, &part);
+	case WAIT_END_OUTSIDE:
+		of->outside_ns += ns;
+		break;
+	case WAIT_END_TIMEOUT:
+		of->timed_out_ns += ns;
+		break;
+	case WAIT_END_PROCESS:
+		of->ended_ns += ns;
+		break;
+	case WAIT_END_UNKNOWN:
+		of->unknown_ns += ns;
+		break;
+	}
+	return 0;
+}
+
+/* --- the sweep ------------------------------------------------------------ */
+
+static int compare_edges(const void *left, const void *right)
+{
+	const struct lock_edge *a = left, *b = right;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	if (a->ns != b->ns)
+		return a->ns < b->ns ? -1 : 1;
+	return (int)a->kind - (int)b->kind;
+}
+
+static void pass_time(struct lock_sweep *sweep, struct lock_row *row,
+		      uint64_t ns)
+{
+	uint64_t took = ns - sweep->ns;
+
+	sweep->ns = ns;
+	if (sweep->holders) {
+		uint64_t all = sweep->waiters * took;
+
+		sweep->share_ns += all / sweep->holders;
+		/* Less than a ns for each holder. */
+		row->unknown_ns += all % sweep->holders;
+	} else {
+		row->hand_over_ns += sweep->left * took;
+		row->unknown_ns += (sweep->waiters - sweep->left) * took;
+	}
+}
+
+static void take_edge(struct lock_sweep *sweep, const struct lock_edge *edge)
+{
+	switch (edge->kind) {
+	case HOLD_ENDS:
+		*edge->sum = sweep->share_ns - *edge->sum;
+		if (!--sweep->holders) {
+			sweep->left = sweep->waiters;
+			sweep->released_ns = edge->ns;
+		}
+		break;
+	case HOLD_BEGINS:
+		*edge->sum = sweep->share_ns;
+		sweep->holders++;
+		break;
+	case WAIT_ENDS:
+		sweep->waiters--;
+		if (sweep->left && edge->from_ns < sweep->released_ns)
+			sweep->left--;
+		break;
+	case WAIT_BEGINS:
+		sweep->waiters++;
+		break;
+	}
+}
+
+static void sweep_locks(struct lock_sums *sums, struct lock_edges *edges)
+{
+	struct lock_row *rows = sums->rows.items;
+	struct lock_sweep sweep = { 0 };
+
+	if (edges->count)
+		qsort(edges->list, edges->count, sizeof(*edges->list),
+		      compare_edges);
+	for (size_t i = 0; i < edges->count; i++) {
+		const struct lock_edge *edge = &edges->list[i];
+
+		if (!i || edge->row != edge[-1].row)
+			sweep = (struct lock_sweep){ .ns = edge->ns };
+		pass_time(&sweep, &rows[edge->row], edge->ns);
+		take_edge(&sweep, edge);
+	}
+}
+
+static int add_edges(struct lock_sums *sums, struct lock_edges *edges,
+		     uint32_t row, const struct time_range *cut, uint64_t *sum)
+{
+	if (grow_array_from(&sums->budget, edges->list, edges->room,
+			    edges->count + 2))
+		return -ENOMEM;
+	edges->list[edges->count++] = (struct lock_edge){
+		.ns = cut->from_ns,
+		.row = row,
+		.kind = sum ? HOLD_BEGINS : WAIT_BEGINS,
+		.sum = sum,
+	};
+	edges->list[edges->count++] = (struct lock_edge){
+		.ns = cut->to_ns,
+		.row = row,
+		.kind = sum ? HOLD_ENDS : WAIT_ENDS,
+		.from_ns = cut->from_ns,
+		.sum = sum,
+	};
+	return 0;
+}
+
+/* --- waits and holds ------------------------------------------------------ */
+
+/* Returns false if nothing is left. */
+static bool cut_to_range(const struct time_range *range, uint64_t from_ns,
+			 uint64_t to_ns, struct time_range *cut)
+{
+	cut->from_ns = MAX(range->from_ns, from_ns);
+	cut->to_ns = MIN(range->to_ns, to_ns);
+	return cut->from_ns < cut->to_ns;
+}
+
+/* Holds of locks for which no wait counts are left out. */
+static int add_holds(struct lock_sums *sums, const struct trace_waits *waits,
+		     const struct time_range *range, struct lock_edges *edges)
+{
+	struct lock_row *rows = sums->rows.items;
+
+	for (size_t i = 0; i < waits->hold_count; i++) {
+		const struct trace_hold *hold = &waits->holds[i];
+		struct time_range cut;
+		uint64_t took;
+		uint32_t row;
+
+		if (!has_lock_row(sums, hold->thread, hold->lock, &row) ||
+		    !cut_to_range(range, hold->from_ns, hold->to_ns, &cut))
+			continue;
+		took = cut.to_ns - cut.from_ns;
+		rows[row].held = true;
+		rows[row].holds++;
+		rows[row].held_ns += took;
+		rows[row].longest_ns = MAX(rows[row].longest_ns, took);
+		if (add_edges(sums, edges, row, &cut, &edges->sums[i]))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+struct wait_choice {
+	struct time_range range;
+	const char *thread;
+	struct thread_choice *choices; /* by number of the track */
+	uint32_t choice_room;
+};
+
+/* Returns 1, 0 or -ENOMEM. */
+static int is_wait_chosen(struct wait_choice *choice,
+			  const struct trace_waits *waits,
+			  const struct trace_wait *wait, struct time_range *cut)
+{
+	uint32_t number = wait->thread->number;
+
+	if (choice->thread) {
+		if (grow_array_zeroed(choice->choices, choice->choice_room,
+				      (size_t)number + 1))
+			return -ENOMEM;
+		if (!thread_choice_has(&choice->choices[number], waits->reader,
+				       choice->thread, wait->thread, false))
+			return 0;
+	}
+	return cut_to_range(&choice->range, wait->from_ns, wait->to_ns, cut);
+}
+
+static int make_rows(struct lock_sums *sums, const struct trace_waits *waits,
+		     struct wait_choice *choice)
+{
+	for (size_t i = 0; i < waits->wait_count; i++) {
+		const struct trace_wait *wait = &waits->waits[i];
+		const struct lock_row key = { .process =
+						      process_of(wait->thread),
+					      .lock = wait->lock };
+		struct time_range cut;
+		struct lock_row *row;
+		uint32_t number;
+		int chosen = is_wait_chosen(choice, waits, wait, &cut);
+
+		if (chosen < 0)
+			return chosen;
+		if (!chosen)
+			continue;
+		if (!wait->lock) {
+			sums->other_waits++;
+			sums->other_ns += cut.to_ns - cut.from_ns;
+			continue;
+		}
+		if (pool_intern(&sums->rows, &key, &number) < 0)
+			return -ENOMEM;
+		row = &((struct lock_row *)sums->rows.items)[number];
+		row->waits++;
+		row->blocked_ns += cut.to_ns - cut.from_ns;
+	}
+	return 0;
+}
+
+/* Gives each wait to the sweep of its lock, or to its waker. */
+static int divide_waits(struct lock_sums *sums, struct trace_waits *waits,
+			struct wait_choice *choice, struct lock_edges *edges)
+{
+	const struct lock_row *rows = sums->rows.items;
+
+	for (size_t i = 0; i < waits->wait_count; i++) {
+		const struct trace_wait *wait = &waits->waits[i];
+		struct time_range cut;
+		uint32_t row;
+		int err;
+
+		if (!has_lock_row(sums, wait->thread, wait->lock, &row) ||
+		    is_wait_chosen(choice, waits, wait, &cut) <= 0)
+			continue;
+		err = rows[row].held ? add_edges(sums, edges, row, &cut, NULL)
+				     : count_waker(sums, waits, wait, row,
+						   cut.to_ns - cut.from_ns);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int count_holders(struct lock_sums *sums, struct trace_waits *waits,
+			 const struct time_range *range, const uint64_t *shares)
+{
+	for (size_t i = 0; i < waits->hold_count; i++) {
+		const struct trace_hold *hold = &waits->holds[i];
+		struct lock_part part = { .function = hold->in,
+					  .tid = (uint32_t)hold->thread->tid,
+					  .times = 1,
+					  .ns = shares[i] };
+		struct time_range cut;
+
+		if (!has_lock_row(sums, hold->thread, hold->lock, &part.row) ||
+		    !cut_to_range(range, hold->from_ns, hold->to_ns, &cut))
+			continue;
+		part.thread = lock_thread_name(waits, hold->thread);
+		if (count_part(sums, &part))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int lock_sums_make(struct trace_waits *waits, const struct time_range *range,
+		   const char *thread, bool *met, struct lock_sums *sums)
+{
+	struct wait_choice choice = { .range = *range, .thread = thread };
+	struct lock_edges edges = { 0 };
+	int err;
+
+	*sums = (struct lock_sums){ .budget = { .left = MEMORY_MAX } };
+	pool_init(&sums->rows, &sums->budget, sizeof(struct lock_row),
+		  offsetof(struct lock_row, waits));
+	pool_init(&sums->parts, &sums->budget, sizeof(struct lock_part),
+		  offsetof(struct lock_part, times));
+	edges.sums = calloc(waits->hold_count + 1, sizeof(*edges.sums));
+	err = edges.sums ? make_rows(sums, waits, &choice) : -ENOMEM;
+	if (!err)
+		err = add_holds(sums, waits, range, &edges);
+	if (!err)
+		err = divide_waits(sums, waits, &choice, &edges);
+	if (!err) {
+		sweep_locks(sums, &edges);
+		err = count_holders(sums, waits, range, edges.sums);
+	}
+	*met = !thread || thread_choice_exists(waits->reader, thread);
+	free(edges.sums);
+	free(edges.list);
+	free(choice.choices);
+	if (err)
+		lock_sums_release(sums);
+	return err;
+}
+
+void lock_sums_release(struct lock_sums *sums)
+{
+	pool_release(&sums->rows);
+	pool_release(&sums->parts);
+}

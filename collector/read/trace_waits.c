@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * trace_waits - waits, holds and wakers are slices and instants of tracks of
+ * waits. A flow leads from a release to an instant inside of the wait that it
+ * ended; without a flow the arguments of the wait name its waker.
+ */
+#include "collector/read/trace_waits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/base/search.h"
+#include "collector/read/thread_choice.h"
+#include "shared/compiler.h"
+
+/* Begins of names of slices. */
+#define HOLDS "holds "
+#define JOIN "[join thread "
+#define MEMORY_MAX (UINT64_C(1) << 30)
+
+/* One end of a flow. */
+struct wait_flow {
+	uint64_t id, ns;
+	const struct trace_track *thread;
+	bool ends; /* inside of a wait */
+};
+
+/* --- reading --- */
+
+static uint32_t waits_text(struct trace_waits *waits, const char *text)
+{
+	return trace_texts_number(&waits->texts, (const uint8_t *)text,
+				  strlen(text));
+}
+
+static uint32_t text_of_argument(struct trace_waits *waits,
+				 const struct trace_argument *argument)
+{
+	return argument->kind == TRACE_ARGUMENT_TEXT
+		       ? trace_texts_number(&waits->texts,
+					    (const uint8_t *)argument->text,
+					    argument->text_bytes)
+		       : 0;
+}
+
+static bool is_argument_text(const struct trace_argument *argument,
+			     const char *text)
+{
+	return argument->kind == TRACE_ARGUMENT_TEXT &&
+	       argument->text_bytes == strlen(text) &&
+	       !memcmp(argument->text, text, argument->text_bytes);
+}
+
+static void take_waker(struct trace_waits *waits, struct trace_wait *wait,
+		       const struct trace_argument *argument)
+{
+	if (is_argument_text(argument, "outside")) {
+		wait->end = WAIT_END_OUTSIDE;
+	} else if (!is_argument_text(argument, "unknown")) {
+		wait->end = WAIT_END_THREAD;
+		wait->woken_by = text_of_argument(waits, argument);
+	}
+}
+
+/* Waits for these objects end without another thread of the recording. */
+static bool is_outside(const char *object)
+{
+	static const char *const outside[] = { "[sleep]",   "[page fault]",
+					       "[file ",    "[timerfd ",
+					       "[stopped]", "[frozen]",
+					       "[perfrec]" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(outside); i++)
+		if (!strncmp(object, outside[i], strlen(outside[i])))
+			return true;
+	return false;
+}
+
+static int begin_read_wait(struct trace_waits *waits, struct trace_event *event)
+{
+	const char *object = trace_reader_text(waits->reader, event->name);
+	struct trace_wait wait = { .thread = event->track,
+				   .from_ns = event->ns,
+				   .to_ns = event->ns,
+				   .object = waits_text(waits, object) };
+	enum wait_end result = WAIT_END_UNKNOWN;
+	struct trace_argument argument;
+	unsigned int tid;
+
+	if (is_outside(object))
+		wait.end = WAIT_END_OUTSIDE;
+	if (sscanf(object, JOIN "%u]", &tid) == 1) {
+		wait.end = WAIT_END_THREAD;
+		wait.woken_tid = tid;
+	}
+	while (trace_argument_next(waits->reader, event, &argument))
+		if (trace_argument_is(&argument, "lock"))
+			wait.lock = text_of_argument(waits, &argument);
+		else if (trace_argument_is(&argument, "woken_by"))
+			take_waker(waits, &wait, &argument);
+		else if (trace_argument_is(&argument, "woken_by_tid"))
+			wait.woken_tid = (int64_t)argument.number;
+		else if (trace_argument_is(&argument, "woken_in"))
+			wait.woken_in = text_of_argument(waits, &argument);
+		else if (trace_argument_is(&argument, "result"))
+			result = is_argument_text(&argument, "timed out")
+					 ? WAIT_END_TIMEOUT
+				 : is_argument_text(&argument, "end of process")
+					 ? WAIT_END_PROCESS
+					 : result;
+	if (result != WAIT_END_UNKNOWN)
+		wait.end = result;
+	if (grow_array_from(&waits->budget, waits->waits, waits->wait_room,
+			    waits->wait_count + 1))
+		return -ENOMEM;
+	waits->waits[waits->wait_count++] = wait;
+	return 0;
+}
+
+static int begin_read_hold(struct trace_waits *waits, struct trace_event *event)
+{
+	struct trace_hold hold = { .thread = event->track,
+				   .from_ns = event->ns,
+				   .to_ns = event->ns };
+	struct trace_argument argument;
+
+	while (trace_argument_next(waits->reader, event, &argument))
+		if (trace_argument_is(&argument, "lock"))
+			hold.lock = text_of_argument(waits, &argument);
+		else if (trace_argument_is(&argument, "in"))
+			hold.in = text_of_argument(waits, &argument);
+	if (grow_array_from(&waits->budget, waits->holds, waits->hold_room,
+			    waits->hold_count + 1))
+		return -ENOMEM;
+	waits->holds[waits->hold_count++] = hold;
+	return 0;
+}
+
+static int take_flows(struct trace_waits *waits,
+		      const struct trace_event *event)
+{
+	struct wait_flow flow = { .ns = event->ns, .thread = event->track };
+	struct wire fields = event->fields;
+
+	while (trace_flow_next(&fields, &flow.id, &flow.ends)) {
+		if (grow_array_from(&waits->budget, waits->flows,
+				    waits->flow_room, waits->flow_count + 1))
+			return -ENOMEM;
+		waits->flows[waits->flow_count++] = flow;
+	}
+	return 0;
+}
+
+static int take_wait_event(struct trace_waits *waits, struct trace_event *event)
+{
+	const char *name = trace_reader_text(waits->reader, event->name);
+	bool holds = !strncmp(name, HOLDS, strlen(HOLDS));
+	uint64_t *number = event->slice ? &event->slice->user : NULL;
+	int err = event->fields.at ? take_flows(waits, event) : 0;
+
+	/* The number of an open slice counts from 1 on: it may have begun
+	 * without memory, or before the file. */
+	if (!err && event->kind == TRACE_BEGIN) {
+		err = holds ? begin_read_hold(waits, event)
+			    : begin_read_wait(waits, event);
+		*number = holds ? waits->hold_count : waits->wait_count;
+	} else if (event->kind == TRACE_END && *number) {
+		if (holds)
+			waits->holds[*number - 1].to_ns = event->ns;
+		else
+			waits->waits[*number - 1].to_ns = event->ns;
+	}
+	return err;
+}
+
+/* --- who ended a wait --- */
+
+static int compare_waits(const void *left, const void *right)
+{
+	const struct trace_wait *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread->number < b->thread->number ? -1 : 1;
+	if (a->from_ns != b->from_ns)
+		return a->from_ns < b->from_ns ? -1 : 1;
+	return (a->to_ns > b->to_ns) - (a->to_ns < b->to_ns);
+}
+
+static int compare_holds(const void *left, const void *right)
+{
+	const struct trace_hold *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread->number < b->thread->number ? -1 : 1;
+	if (a->to_ns != b->to_ns)
+		return a->to_ns < b->to_ns ? -1 : 1;
+	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
+static int compare_flows(const void *left, const void *right)
+{
+	const struct wait_flow *a = left, *b = right;
+
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	if (a->ends != b->ends)
+		return a->ends ? 1 : -1;
+	return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+size_t trace_waits_of(const struct trace_waits *waits,
+		      const struct trace_track *thread,
+		      const struct trace_wait **first)
+{
+	size_t from =
+		search_first(i, waits->wait_count,
+			     waits->waits[i].thread->number >= thread->number);
+	size_t to =
+		search_first(i, waits->wait_count,
+			     waits->waits[i].thread->number > thread->number);
+
+	*first = waits->waits + from;
+	return to - from;
+}
+
+static struct trace_wait *wait_at(struct trace_waits *waits,
+				  const struct wait_flow *flow)
+{
+	const struct trace_wait *first;
+	size_t count = trace_waits_of(waits, flow->thread, &first);
+	size_t after = search_first(i, count, first[i].from_ns > flow->ns);
+	size_t at = (size_t)(first - waits->waits) + after;
+
+	return after && waits->waits[at - 1].to_ns >= flow->ns
+		       ? &waits->waits[at - 1]
+		       : NULL;
+}
+
+/* A flow has one start, which is sorted before its ends. */
+static void join_flows(struct trace_waits *waits)
+{
+	const struct wait_flow *start = NULL;
+
+	for (size_t i = 0; i < waits->flow_count; i++) {
+		const struct wait_flow *flow = &waits->flows[i];
+		struct trace_wait *wait;
+
+		if (start && start->id != flow->id)
+			start = NULL;
+		if (!flow->ends) {
+			start = start ?: flow;
+			continue;
+		}
+		wait = start ? wait_at(waits, flow) : NULL;
+		if (!wait || start->thread == wait->thread)
+			continue;
+		wait->waker = start->thread;
+		wait->release_ns = MIN(start->ns, wait->to_ns);
+		if (wait->end == WAIT_END_UNKNOWN)
+			wait->end = WAIT_END_THREAD;
+	}
+}
+
+/* Thread ids are reused, and each namespace has its own. Returns the thread that
+ * had @wait->woken_tid last before the wait's end, first of all in its process. */
+static const struct trace_track *find_waker(const struct trace_waits *waits,
+					    const struct trace_wait *wait)
+{
+	const struct trace_track *track, *best = NULL;
+
+	for (uint32_t i = 0; (track = trace_reader_track(waits->reader, i));
+	     i++) {
+		bool own = track->process == wait->thread->process;
+
+		if (track->kind != TRACE_TRACK_THREAD ||
+		    track->tid != wait->woken_tid || track == wait->thread ||
+		    track->first_ns > wait->to_ns)
+			continue;
+		if (best && (best->process == wait->thread->process) != own) {
+			best = own ? track : best;
+			continue;
+		}
+		if (!best || track->first_ns > best->first_ns)
+			best = track;
+	}
+	return best;
+}
+
+/* Returns the last moment at which the waker released the lock for @wait; 0:
+ * unknown. */
+static uint64_t find_release(const struct trace_waits *waits,
+			     const struct trace_wait *wait)
+{
+	uint32_t thread = wait->waker->number;
+	size_t after = search_first(
+		i, waits->hold_count,
+		waits->holds[i].thread->number > thread ||
+			(waits->holds[i].thread->number == thread &&
+			 waits->holds[i].to_ns > wait->to_ns));
+
+	while (after--) {
+		const struct trace_hold *hold = &waits->holds[after];
+
+		if (hold->thread->number != thread ||
+		    hold->to_ns + TRACE_WAITS_EARLY_NS < wait->from_ns)
+			return 0;
+		if (hold->lock == wait->lock)
+			return hold->to_ns;
+	}
+	return 0;
+}
+
+/* @last is the wait of the same thread before @wait, or NULL. */
+static void name_waker(const struct trace_waits *waits, struct trace_wait *wait,
+		       const struct trace_wait *last)
+{
+	const char *object = trace_texts_get(&waits->texts, wait->object);
+
+	if (last && last->waker && last->woken_tid == wait->woken_tid &&
+	    last->waker->last_ns >= wait->from_ns)
+		wait->waker = last->waker;
+	else
+		wait->waker = find_waker(waits, wait);
+	if (!wait->waker)
+		return;
+	if (wait->lock)
+		wait->release_ns = find_release(waits, wait);
+	if (!wait->release_ns && !strncmp(object, JOIN, strlen(JOIN)) &&
+	    wait->waker->last_ns <= wait->to_ns)
+		wait->release_ns = wait->waker->last_ns;
+}
+
+static void name_wakers(struct trace_waits *waits)
+{
+	for (size_t i = 0; i < waits->wait_count; i++) {
+		struct trace_wait *wait = &waits->waits[i];
+		bool follows = i && wait[-1].thread == wait->thread;
+
+		if (wait->end == WAIT_END_THREAD && !wait->waker &&
+		    wait->woken_tid)
+			name_waker(waits, wait, follows ? wait - 1 : NULL);
+	}
+}
+
+/* Tracks are complete only at the end of the file. */
+static void resolve_waits(struct trace_waits *waits)
+{
+	const struct trace_reader *reader = waits->reader;
+
+	for (size_t i = 0; i < waits->wait_count; i++)
+		waits->waits[i].thread =
+			call_track_thread(reader, waits->waits[i].thread);
+	for (size_t i = 0; i < waits->hold_count; i++)
+		waits->holds[i].thread =
+			call_track_thread(reader, waits->holds[i].thread);
+	for (size_t i = 0; i < waits->flow_count; i++)
+		waits->flows[i].thread =
+			call_track_thread(reader, waits->flows[i].thread);
+	if (waits->wait_count)
+		qsort(waits->waits, waits->wait_count, sizeof(*waits->waits),
+		      compare_waits);
+	if (waits->hold_count)
+		qsort(waits->holds, waits->hold_count, sizeof(*waits->holds),
+		      compare_holds);
+	if (waits->flow_count)
+		qsort(waits->flows, waits->flow_count, sizeof(*waits->flows),
+		      compare_flows);
+	join_flows(waits);
+	name_wakers(waits);
+}
+
+int trace_waits_read(const char *path, const struct read_progress *progress,
+		     struct trace_waits **out)
+{
+	struct trace_waits *waits = calloc(1, sizeof(*waits));
+	struct trace_event event;
+	int err, got = 0;
+
+	if (!waits)
+		return -ENOMEM;
+	waits->budget.left = MEMORY_MAX;
+	err = trace_texts_init(&waits->texts, &waits->budget);
+	if (!err)
+		err = trace_reader_open(path, &waits->reader);
+	if (!err && progress)
+		trace_reader_set_progress(waits->reader, progress);
+	while (!err && (got = trace_reader_next(waits->reader, &event)) > 0)
+		if (event.track && event.track->kind == TRACE_TRACK_WAITS &&
+		    !event.track->suspends)
+			err = take_wait_event(waits, &event);
+	if (err) {
+		trace_waits_free(&waits);
+		return err;
+	}
+	waits->err = got;
+	waits->totals = trace_reader_totals(waits->reader);
+	resolve_waits(waits);
+	*out = waits;
+	return 0;
+}
+
+void trace_waits_free(struct trace_waits **waits_ptr)
+{
+	struct trace_waits *waits = *waits_ptr;
+
+	*waits_ptr = NULL;
+	if (!waits)
+		return;
+	trace_reader_close(&waits->reader);
+	trace_texts_release(&waits->texts);
+	free(waits->waits);
+	free(waits->holds);
+	free(waits->flows);
+	free(waits);
+}
