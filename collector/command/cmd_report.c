@@ -12,9 +12,9 @@
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
 #include "collector/command/page_range.h"
-#include "collector/command/report_io.h"
 #include "collector/command/report_range.h"
 #include "collector/command/report_several.h"
+#include "collector/command/report_trace.h"
 #include "collector/doctor/repair.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
@@ -31,8 +31,9 @@
 
 struct report_options {
 	struct summary_print_options print;
-	const struct report_view *view; /* NULL: functions, or io */
-	bool io;
+	/* NULL, NULL: functions. */
+	const struct report_view *view;
+	const struct report_trace_view *trace_view;
 	const char *sort; /* as given, or NULL */
 	bool stacks;
 	bool raw;
@@ -75,12 +76,12 @@ static int find_order(const char *key, enum summary_order *out)
 static int check_raw(const struct report_options *options)
 {
 	if (options->recorded &&
-	    (options->view || options->io || options->raw)) {
+	    (options->view || options->trace_view || options->raw)) {
 		log_err("--recorded: only for --view functions, without "
 			"--raw");
 		return OPTS_WRONG;
 	}
-	if (!options->raw || (!options->view && !options->io) ||
+	if (!options->raw || (!options->view && !options->trace_view) ||
 	    (options->view && report_view_has_raw(options->view)))
 		return OPTS_GO_ON;
 	log_err("--raw: choose --view functions or span");
@@ -110,7 +111,7 @@ static int check_html(const struct report_options *options)
 		return OPTS_WRONG;
 	}
 	if (!options->html ||
-	    (!options->view && !options->io && !options->sort &&
+	    (!options->view && !options->trace_view && !options->sort &&
 	     !options->stacks && !options->raw && !options->recorded &&
 	     !options->json && !options->limited))
 		return check_page_file(options);
@@ -119,13 +120,20 @@ static int check_html(const struct report_options *options)
 	return OPTS_WRONG;
 }
 
+/* Some views have a range themselves. */
+static bool is_reported_part(const struct report_options *options)
+{
+	return report_range_given(&options->part) &&
+	       !(options->trace_view && options->trace_view->has_range);
+}
+
 /* A part is made from the trace, which only has calls. */
 static int check_reported_part(struct report_options *options)
 {
-	const char *other = options->repair		   ? "--repair"
-			    : options->stacks		   ? "--stacks"
-			    : options->view || options->io ? "--view"
-							   : NULL;
+	const char *other = options->repair			   ? "--repair"
+			    : options->stacks			   ? "--stacks"
+			    : options->view || options->trace_view ? "--view"
+								   : NULL;
 
 	if (other) {
 		log_err("%s: is of a whole recording: leave it out, or leave "
@@ -156,14 +164,14 @@ static int check_reported_part(struct report_options *options)
 /* Several recordings share one table of functions. */
 static int check_several(const struct report_options *options)
 {
-	const char *other = options->html		   ? "--html"
-			    : options->no_source	   ? "--no-source"
-			    : options->repair		   ? "--repair"
-			    : options->markdown		   ? "--markdown"
-			    : options->stacks		   ? "--stacks"
-			    : options->view || options->io ? "--view"
-			    : options->raw		   ? "--raw"
-			    : options->recorded		   ? "--recorded"
+	const char *other = options->html	 ? "--html"
+			    : options->no_source ? "--no-source"
+			    : options->repair	 ? "--repair"
+			    : options->markdown	 ? "--markdown"
+			    : options->stacks	 ? "--stacks"
+			    : options->view || options->trace_view ? "--view"
+			    : options->raw			   ? "--raw"
+			    : options->recorded ? "--recorded"
 			    : report_range_given(&options->part)
 				    ? range_command_option(&options->part.range,
 							   options->part.thread)
@@ -185,11 +193,18 @@ static int check_report_options(struct report_options *options)
 {
 	const char *keys;
 
-	if (report_range_given(&options->part))
+	if (is_reported_part(options))
 		return check_reported_part(options);
 	if (check_raw(options) != OPTS_GO_ON ||
-	    check_html(options) != OPTS_GO_ON)
+	    check_html(options) != OPTS_GO_ON ||
+	    range_command_check(&options->part.range) != OPTS_GO_ON)
 		return OPTS_WRONG;
+	if (options->markdown && options->trace_view &&
+	    !options->trace_view->has_markdown) {
+		log_err("--view %s has no --markdown: leave it out",
+			options->trace_view->name);
+		return OPTS_WRONG;
+	}
 	if (options->markdown && (options->json || options->stacks)) {
 		log_err("--markdown has tables of functions: leave out %s",
 			options->json ? "--json" : "--stacks");
@@ -201,11 +216,11 @@ static int check_report_options(struct report_options *options)
 	}
 	if (!options->sort)
 		return OPTS_GO_ON;
-	if (options->io && report_io_has_key(options->sort))
-		return OPTS_GO_ON;
-	if (options->io) {
-		log_err("--sort '%.200s': choose total, calls or name",
-			options->sort);
+	if (options->trace_view) {
+		if (report_trace_has_key(options->trace_view, options->sort))
+			return OPTS_GO_ON;
+		log_err("--sort '%.200s': choose %s", options->sort,
+			options->trace_view->key_text);
 		return OPTS_WRONG;
 	}
 	if (!options->view)
@@ -228,7 +243,7 @@ static int take_report_option(void *to, const struct opts_value *value)
 		break;
 	case OPT_VIEW:
 		options->view = report_view_find(value->text);
-		options->io = !strcmp(value->text, "io");
+		options->trace_view = report_trace_find(value->text);
 		break;
 	case OPT_SORT:
 		options->sort = value->text;
@@ -332,10 +347,9 @@ static int print_view(const struct report_options *options,
 	return report_view_print(summary, &view, stdout);
 }
 
-/* The view io needs only the trace. */
-static int print_io_view(const struct report_options *options)
+static int print_trace_view(const struct report_options *options)
 {
-	const struct report_io_options io = {
+	const struct report_trace_options view = {
 		.dir = options->print.dir,
 		.sort = options->sort,
 		.limit = options->json && !options->limited
@@ -344,8 +358,10 @@ static int print_io_view(const struct report_options *options)
 		.full_names = options->print.full_names,
 		.json = options->json,
 		.markdown = options->markdown,
+		.range = &options->part.range,
+		.thread = options->part.thread,
 	};
-	int err = report_io_print(&io, stdout);
+	int err = options->trace_view->print(&view, stdout);
 
 	if (err == -EIO)
 		(void)text_out_finish();
@@ -463,15 +479,15 @@ int cmd_report(int argc, char **argv)
 	if (argc - optind > 1)
 		return print_several(argv + optind, (size_t)(argc - optind),
 				     &options);
-	if (report_range_given(&options.part) && !options.html)
+	if (is_reported_part(&options) && !options.html)
 		return report_range_print(&options.part);
 	repaired = options.repair ? repair_write(options.print.dir) : 0;
 	if (repaired)
 		return repaired < 0 ? OPTS_FAILED : OPTS_OK;
 	if (options.html)
 		return write_report_page(&options);
-	if (options.io)
-		return print_io_view(&options);
+	if (options.trace_view)
+		return print_trace_view(&options);
 	if (read_summary(options.print.dir, &summary))
 		return OPTS_FAILED;
 	if (options.markdown)

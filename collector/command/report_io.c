@@ -13,6 +13,7 @@
 #include "collector/base/pool.h"
 #include "collector/base/search.h"
 #include "collector/base/size.h"
+#include "collector/command/report_trace.h"
 #include "collector/command/trace_command.h"
 #include "collector/names/io_calls.h"
 #include "collector/options/opts.h"
@@ -344,12 +345,6 @@ static int read_io_calls(struct io_view *view, const char *path)
 
 /* --- output --------------------------------------------------------------- */
 
-bool report_io_has_key(const char *key)
-{
-	return !strcmp(key, "total") || !strcmp(key, "calls") ||
-	       !strcmp(key, "name");
-}
-
 struct io_order {
 	const struct trace_texts *texts;
 	const char *key;
@@ -414,8 +409,8 @@ static void add_io_row(struct table *table, const struct io_view *view,
 }
 
 static int print_io_table(const struct io_view *view,
-			  const struct report_io_options *options, size_t count,
-			  FILE *out)
+			  const struct report_trace_options *options,
+			  size_t count, FILE *out)
 {
 	static const struct table_column columns[] = {
 		{ "time", 9, false, 0 },   { "calls", 7, false, 0 },
@@ -445,7 +440,7 @@ static int print_io_table(const struct io_view *view,
 }
 
 static int print_io(struct io_view *view,
-		    const struct report_io_options *options, FILE *out)
+		    const struct report_trace_options *options, FILE *out)
 {
 	struct io_order order = { &view->texts,
 				  options->sort ? options->sort : "total" };
@@ -490,7 +485,7 @@ static int read_io(struct io_view *view, const char *dir)
 	return err;
 }
 
-int report_io_print(const struct report_io_options *options, FILE *out)
+int report_io_print(const struct report_trace_options *options, FILE *out)
 {
 	struct io_view view = { .budget = { .left = MEMORY_MAX } };
 	int err = trace_texts_init(&view.texts, &view.budget);

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * report_trace - the views of `perfrec report` that are made from the trace. For
+ * a process of one thread.
+ */
+#ifndef PERFREC_COLLECTOR_COMMAND_REPORT_TRACE_H
+#define PERFREC_COLLECTOR_COMMAND_REPORT_TRACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+struct range_command;
+
+struct report_trace_options {
+	const char *dir; /* of the recording, as given by the user */
+	const char *sort; /* a key of the view; NULL: its first */
+	size_t limit; /* rows; 0: all */
+	bool full_names; /* neither shorten nor cut names */
+	bool json;
+	bool markdown; /* only a table */
+	const struct range_command *range;
+	const char *thread; /* NULL: all */
+};
+
+struct report_trace_view {
+	const char *name; /* of --view */
+	const char *const *keys; /* of --sort, NULL-terminated */
+	const char *key_text; /* the same for a message */
+	bool has_range; /* takes --from, --to and --thread */
+	bool has_markdown;
+	/* Reads the trace and prints the view to @out. Returns 0, -EIO if @out
+	 * cannot be written, or another -errno after logging one line; -EBADMSG
+	 * also if it has printed the rest of a damaged trace. */
+	int (*print)(const struct report_trace_options *options, FILE *out);
+};
+
+/* Returns the view called @name, or NULL. */
+const struct report_trace_view *report_trace_find(const char *name);
+/* Returns true if @view can be sorted by @key. */
+bool report_trace_has_key(const struct report_trace_view *view,
+			  const char *key);
+
+#endif
