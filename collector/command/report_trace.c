@@ -4,11 +4,15 @@
 #include <string.h>
 
 #include "collector/command/report_io.h"
+#include "collector/command/report_lock.h"
 #include "shared/compiler.h"
 
 static const struct report_trace_view trace_views[] = {
 	{ "io", (const char *const[]){ "total", "calls", "name", NULL },
 	  "total, calls or name", false, true, report_io_print },
+	{ "lock",
+	  (const char *const[]){ "blocked", "waits", "max", "name", NULL },
+	  "blocked, waits, max or name", true, false, report_lock_print },
 };
 
 const struct report_trace_view *report_trace_find(const char *name)

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/report_lock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/base/json_text.h"
+#include "collector/base/log.h"
+#include "collector/base/search.h"
+#include "collector/base/size.h"
+#include "collector/base/text_out.h"
+#include "collector/command/range_command.h"
+#include "collector/command/report_trace.h"
+#include "collector/command/trace_command.h"
+#include "collector/names/name_fold.h"
+#include "collector/read/lock_sums.h"
+#include "collector/show/progress.h"
+#include "collector/show/table.h"
+#include "collector/show/terminal.h"
+#include "shared/compiler.h"
+
+#define REPORT_LOCK_VERSION 1
+#define PARTS_SHOWN 5 /* holders of a lock; more: --limit 0 */
+
+struct lock_view {
+	const struct report_trace_options *options;
+	struct trace_waits *waits;
+	struct lock_sums sums;
+	uint32_t *order; /* numbers of rows */
+	struct lock_part *parts; /* sorted by row, then by time */
+	bool has_processes; /* locks of several */
+};
+
+static const char *view_text(const struct lock_view *view, uint32_t number)
+{
+	return trace_texts_get(&view->waits->texts, number);
+}
+
+static const struct lock_row *row_at(const struct lock_view *view, size_t i)
+{
+	return &(
+		(const struct lock_row *)view->sums.rows.items)[view->order[i]];
+}
+
+/* --- order ---------------------------------------------------------------- */
+
+static uint64_t lock_key(const char *key, const struct lock_row *row)
+{
+	return !strcmp(key, "blocked") ? row->blocked_ns
+	       : !strcmp(key, "waits") ? row->waits
+	       : !strcmp(key, "max")   ? row->longest_ns
+				       : 0;
+}
+
+static int compare_lock_rows(const void *left, const void *right, void *context)
+{
+	const struct lock_view *view = context;
+	const struct lock_row *rows = view->sums.rows.items;
+	const struct lock_row *a = &rows[*(const uint32_t *)left];
+	const struct lock_row *b = &rows[*(const uint32_t *)right];
+	const char *key = view->options->sort ?: "blocked";
+	uint64_t first = lock_key(key, a), second = lock_key(key, b);
+	int names = strcmp(view_text(view, a->lock), view_text(view, b->lock));
+
+	if (first != second)
+		return first > second ? -1 : 1;
+	return names ?: (a->process > b->process) - (a->process < b->process);
+}
+
+static int compare_lock_parts(const void *left, const void *right)
+{
+	const struct lock_part *a = left, *b = right;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return a->function < b->function ? -1 : a->function > b->function;
+}
+
+static int sort_locks(struct lock_view *view)
+{
+	const struct lock_row *rows = view->sums.rows.items;
+	uint32_t count = view->sums.rows.count;
+
+	view->order = calloc((size_t)count + 1, sizeof(*view->order));
+	if (!view->order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		view->order[i] = i;
+		view->has_processes |= rows[i].process != rows[0].process;
+	}
+	qsort_r(view->order, count, sizeof(*view->order), compare_lock_rows,
+		view);
+	view->parts = view->sums.parts.items;
+	if (view->sums.parts.count)
+		qsort(view->parts, view->sums.parts.count, sizeof(*view->parts),
+		      compare_lock_parts);
+	return 0;
+}
+
+/* Sets *@first to the first part of row @number. Returns their number. */
+static size_t parts_of(const struct lock_view *view, uint32_t number,
+		       const struct lock_part **first)
+{
+	uint32_t count = view->sums.parts.count;
+	uint32_t from = search_first(i, count, view->parts[i].row >= number);
+	uint32_t to = search_first(i, count, view->parts[i].row > number);
+
+	*first = view->parts + from;
+	return to - from;
+}
+
+/* --- JSON ----------------------------------------------------------------- */
+
+static json_t *parts_json(const struct lock_view *view, uint32_t number)
+{
+	const struct lock_part *part;
+	size_t count = parts_of(view, number, &part);
+	json_t *list = json_array();
+
+	for (; count; count--, part++)
+		json_array_append_new(
+			list,
+			json_pack("{s:o, s:o, s:I, s:I, s:I}", "function",
+				  json_text(view_text(view, part->function)),
+				  "thread",
+				  json_text(view_text(view, part->thread)),
+				  "tid", (json_int_t)part->tid, "times",
+				  (json_int_t)part->times, "blocked_ns",
+				  (json_int_t)part->ns));
+	return list;
+}
+
+static json_t *lock_json(const struct lock_view *view, uint32_t number)
+{
+	const struct lock_row *row =
+		&((const struct lock_row *)view->sums.rows.items)[number];
+	const struct trace_track *process =
+		trace_reader_track(view->waits->reader, row->process);
+	json_t *parts = parts_json(view, number);
+	json_t *lock = json_pack("{s:o, s:I, s:I, s:I, s:o, s:I}", "lock",
+				 json_text(view_text(view, row->lock)), "pid",
+				 (json_int_t)(process ? process->pid : 0),
+				 "waits", (json_int_t)row->waits, "blocked_ns",
+				 (json_int_t)row->blocked_ns,
+				 row->held ? "holders" : "wakers", parts,
+				 "unknown_ns", (json_int_t)row->unknown_ns);
+
+	json_object_update_new(
+		lock,
+		row->held
+			? json_pack("{s:I, s:I, s:I, s:I}", "holds",
+				    (json_int_t)row->holds, "held_ns",
+				    (json_int_t)row->held_ns, "longest_hold_ns",
+				    (json_int_t)row->longest_ns, "hand_over_ns",
+				    (json_int_t)row->hand_over_ns)
+			: json_pack("{s:I, s:I, s:I}", "outside_ns",
+				    (json_int_t)row->outside_ns, "timed_out_ns",
+				    (json_int_t)row->timed_out_ns,
+				    "process_ended_ns",
+				    (json_int_t)row->ended_ns));
+	return lock;
+}
+
+static int print_lock_json(const struct lock_view *view, size_t count,
+			   FILE *out)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, lock_json(view, view->order[i]));
+	return json_text_print(
+		json_pack("{s:i, s:s, s:o, s:I, s:I}", "version",
+			  REPORT_LOCK_VERSION, "view", "lock", "locks", list,
+			  "other_waits", (json_int_t)view->sums.other_waits,
+			  "other_blocked_ns", (json_int_t)view->sums.other_ns),
+		out);
+}
+
+/* --- text ----------------------------------------------------------------- */
+
+/* Lines below a row, whose texts the table does not copy. */
+struct lock_lines {
+	struct table *table;
+	char **texts;
+	size_t count, room;
+	uint64_t blocked_ns; /* of the row */
+};
+
+/* Adds "94.0 %  1.79 s  TEXT". */
+static void add_lock_line(struct lock_lines *lines, uint64_t ns,
+			  const char *text)
+{
+	double share = lines->blocked_ns
+			       ? 100 * (double)ns / (double)lines->blocked_ns
+			       : 0;
+	char size[SIZE_TEXT], *line;
+
+	if (!ns)
+		return;
+	if (grow_array(lines->texts, lines->room, lines->count + 1) ||
+	    asprintf(&line, "%5.1f %%  %8s  %s", share,
+		     size_format_ns(ns, size), text) < 0) {
+		lines->table->failed = true;
+		return;
+	}
+	lines->texts[lines->count++] = line;
+	table_add_below(lines->table, line, NULL);
+}
+
+static void add_part_line(const struct lock_view *view,
+			  struct lock_lines *lines,
+			  const struct lock_part *part, const char *what)
+{
+	char name[NAME_FOLD_BYTES], text[2 * NAME_FOLD_BYTES];
+	const char *function = view_text(view, part->function);
+	const char *thread = view_text(view, part->thread);
+	int length;
+
+	if (view->options->full_names)
+		name_fold_clean(function, name);
+	else
+		name_fold(function, name);
+	length = snprintf(text, sizeof(text), "%s%s%s", what,
+			  name[0] ? " in " : "", name);
+	if (part->tid)
+		snprintf(text + length, sizeof(text) - (size_t)length,
+			 ", thread %u %.200s", part->tid, thread);
+	else if (thread[0])
+		snprintf(text + length, sizeof(text) - (size_t)length,
+			 ", thread %.200s", thread);
+	add_lock_line(lines, part->ns, text);
+}
+
+static void add_part_lines(const struct lock_view *view,
+			   struct lock_lines *lines, uint32_t number)
+{
+	const struct lock_row *row =
+		&((const struct lock_row *)view->sums.rows.items)[number];
+	const struct lock_part *parts;
+	size_t count = parts_of(view, number, &parts);
+	size_t shown =
+		view->options->limit ? MIN(count, (size_t)PARTS_SHOWN) : count;
+	uint64_t rest_ns = 0;
+	char text[64];
+
+	lines->blocked_ns = row->blocked_ns;
+	for (size_t i = 0; i < count; i++)
+		if (i < shown)
+			add_part_line(view, lines, &parts[i],
+				      row->held ? "held" : "woken");
+		else
+			rest_ns += parts[i].ns;
+	snprintf(text, sizeof(text), "%s by %zu more (--limit 0)",
+		 row->held ? "held" : "woken", count - shown);
+	add_lock_line(lines, rest_ns, text);
+	add_lock_line(lines, row->hand_over_ns, "hand-over");
+	add_lock_line(lines, row->outside_ns, "woken from outside");
+	add_lock_line(lines, row->timed_out_ns, "timed out");
+	add_lock_line(lines, row->ended_ns, "until the process ended");
+	add_lock_line(lines, row->unknown_ns, "unknown");
+}
+
+static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
+			 size_t i)
+{
+	const struct lock_row *row = row_at(view, i);
+	const struct trace_track *process =
+		trace_reader_track(view->waits->reader, row->process);
+	char blocked[SIZE_TEXT], waits[SIZE_TEXT], mean[SIZE_TEXT];
+	char held[SIZE_TEXT] = "-", longest[SIZE_TEXT] = "-", pid[40];
+
+	if (row->held) {
+		size_format_ns(row->held_ns, held);
+		size_format_ns(row->longest_ns, longest);
+	}
+	table_add(lines->table,
+		  (const char *[]){
+			  size_format_ns(row->blocked_ns, blocked),
+			  size_format_count(row->waits, waits),
+			  size_format_ns(row->blocked_ns / row->waits, mean),
+			  held, longest },
+		  view_text(view, row->lock), "");
+	if (view->has_processes && process) {
+		snprintf(pid, sizeof(pid), "of process %" PRId64, process->pid);
+		table_behind(lines->table, pid);
+	}
+	add_part_lines(view, lines, view->order[i]);
+}
+
+static void print_lock_head(const struct lock_view *view, FILE *out)
+{
+	const struct lock_row *rows = view->sums.rows.items;
+	char blocked[SIZE_TEXT], waits[SIZE_TEXT], other[SIZE_TEXT];
+	uint64_t blocked_ns = 0, count = 0;
+
+	for (uint32_t i = 0; i < view->sums.rows.count; i++) {
+		blocked_ns += rows[i].blocked_ns;
+		count += rows[i].waits;
+	}
+	fputs("\nperfrec: ", out);
+	text_out(view->options->dir, out);
+	fprintf(out, "\n\n  blocked    %s in %s wait%s for %u lock%s\n",
+		size_format_ns(blocked_ns, blocked),
+		size_format_count(count, waits), size_plural(count),
+		view->sums.rows.count, size_plural(view->sums.rows.count));
+	if (view->sums.other_waits)
+		fprintf(out,
+			"             %s in %s wait%s for other objects: "
+			"--view "
+			"wait\n",
+			size_format_ns(view->sums.other_ns, other),
+			size_format_count(view->sums.other_waits, waits),
+			size_plural(view->sums.other_waits));
+	fputc('\n', out);
+}
+
+static int print_lock_table(const struct lock_view *view, size_t count,
+			    FILE *out)
+{
+	static const struct table_column columns[] = {
+		{ "blocked", 9, false, 0 },	  { "waits", 7, false, 0 },
+		{ "mean", 9, false, 2 },	  { "held", 9, false, 3 },
+		{ "longest hold", 12, false, 1 },
+	};
+	const struct terminal terminal = terminal_of(out);
+	struct table table;
+	struct lock_lines lines = { .table = &table };
+	int err;
+
+	table_init(&table, columns, ARRAY_SIZE(columns), "lock");
+	/* Names of locks stay as they are. */
+	table.full_names = true;
+	for (size_t i = 0; i < count; i++)
+		add_lock_row(view, &lines, i);
+	print_lock_head(view, out);
+	err = table_print(&table, &terminal, out);
+	table_release(&table);
+	for (size_t i = 0; i < lines.count; i++)
+		free(lines.texts[i]);
+	free(lines.texts);
+	if (!err && count < view->sums.rows.count)
+		fprintf(out, "  (%zu of %u locks; all: --limit 0)\n", count,
+			view->sums.rows.count);
+	return err ? err : fflush(out) || ferror(out) ? -EIO : 0;
+}
+
+/* --- the view ------------------------------------------------------------- */
+
+static void say_no_locks(const struct lock_view *view)
+{
+	const char *dir = view->options->dir;
+	bool part = view->options->thread ||
+		    range_command_given(view->options->range);
+
+	for (size_t i = 0; i < view->waits->wait_count; i++)
+		if (view->waits->waits[i].lock) {
+			log_err("'%s' has waits for locks, but none in the "
+				"chosen part",
+				dir);
+			return;
+		}
+	if (!view->waits->wait_count)
+		log_err("'%s' has no waits of threads: no thread of it waited "
+			"long, or it was recorded with --sched off",
+			dir);
+	else
+		log_err("'%s' has no locks%s: its waits were for other objects "
+			"(perfrec report --view wait), or its programs were "
+			"recorded without their locks",
+			dir, part ? " in it" : "");
+}
+
+static int print_locks(struct lock_view *view, FILE *out)
+{
+	size_t count = view->sums.rows.count;
+	int err = sort_locks(view);
+
+	if (err) {
+		log_err("out of memory");
+		return err;
+	}
+	if (!count) {
+		say_no_locks(view);
+		return -ENOENT;
+	}
+	if (view->options->limit)
+		count = MIN(count, view->options->limit);
+	return view->options->json ? print_lock_json(view, count, out)
+				   : print_lock_table(view, count, out);
+}
+
+/* Returns 0, or -errno after one line in the log. */
+static int read_locks(struct lock_view *view)
+{
+	const struct report_trace_options *options = view->options;
+	struct time_range range = TIME_RANGE_ALL;
+	struct trace_bounds bounds;
+	struct progress progress;
+	const struct read_progress tell = { progress_tell, &progress };
+	char path[PATH_MAX];
+	bool met;
+	int err = trace_command_path(options->dir, path);
+
+	if (!err && range_command_given(options->range))
+		err = range_command_read(options->range, options->dir, path,
+					 NULL, true, &bounds, &range);
+	if (!err) {
+		progress_begin(&progress, "reading the trace", true);
+		err = trace_waits_read(path, &tell, &view->waits);
+		progress_end(&progress);
+	}
+	if (err) {
+		if (err != -EDOM)
+			trace_command_log_open(options->dir, err);
+		return err;
+	}
+	err = lock_sums_make(view->waits, &range, options->thread, &met,
+			     &view->sums);
+	if (err)
+		log_err("out of memory");
+	else if (!met) {
+		trace_command_say_thread(options->thread, view->waits->reader);
+		err = -ENOENT;
+	}
+	return err;
+}
+
+int report_lock_print(const struct report_trace_options *options, FILE *out)
+{
+	struct lock_view view = { .options = options };
+	int err = read_locks(&view);
+
+	if (!err)
+		err = print_locks(&view, out);
+	if (!err && trace_command_check(options->dir, view.waits->err,
+					&view.waits->totals) != OPTS_OK)
+		err = -EBADMSG;
+	free(view.order);
+	lock_sums_release(&view.sums);
+	trace_waits_free(&view.waits);
+	return err;
+}
