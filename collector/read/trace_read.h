@@ -51,8 +51,9 @@ struct trace_track {
 	uint32_t unit; /* text, of a counter; 0: a plain number */
 	int64_t multiplier; /* of a counter's values */
 	bool shows_states;
-	bool suspends; /* waits of a thread or context while its thread ran
-		        * another stack */
+	/* Waits of a thread or context while its thread ran another stack. */
+	bool suspends;
+	bool holds; /* not waits: times when a thread held a lock */
 	int64_t pid, tid; /* of a process or thread; else 0 */
 	uint64_t first_ns, last_ns; /* of its events; 0, 0: none */
 	uint64_t from_ns; /* earlier events are missing; 0: complete */

@@ -240,6 +240,7 @@ static void describe_other(const struct trace_reader *reader,
 		return;
 	track->shown.kind = TRACE_TRACK_WAITS;
 	track->shown.suspends = strcmp(name, OUT_TRACK_SUSPENDED) == 0;
+	track->shown.holds = strcmp(name, OUT_TRACK_LOCKS) == 0;
 }
 
 void read_tracks_describe(struct trace_reader *reader, struct wire fields)

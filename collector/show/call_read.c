@@ -30,6 +30,7 @@ struct open_call {
 	enum open_state state;
 	bool inside; /* called by, or itself, a call selected by --function */
 	struct call_arguments *kept;
+	struct call_arguments *of_wait; /* of its begin, for its end */
 };
 
 struct call_track {
@@ -160,6 +161,12 @@ int call_reader_open(const char *path, const struct call_choice *choice,
 	return 0;
 }
 
+static void forget_call(struct open_call *call)
+{
+	free(call->kept);
+	free(call->of_wait);
+}
+
 void call_reader_close(struct call_reader **reader_ptr)
 {
 	struct call_reader *reader = *reader_ptr;
@@ -171,7 +178,7 @@ void call_reader_close(struct call_reader **reader_ptr)
 		struct call_track *track = &reader->tracks[i];
 
 		for (uint32_t j = 0; j < track->count; j++)
-			free(track->open[j].kept);
+			forget_call(&track->open[j]);
 		free(track->open);
 	}
 	free(reader->tracks);
@@ -363,6 +370,8 @@ static int begin_read_call(struct call_reader *reader, struct call_track *track,
 	}
 	if (call->state == CALL_PENDING)
 		call->kept = call_arguments_of(reader->trace, event);
+	if (event->track->kind == TRACE_TRACK_WAITS)
+		call->of_wait = call_arguments_of(reader->trace, event);
 	if (reader->begins)
 		return give_pending(reader, track, event->track, out);
 	*out = (struct call_event){ .event = *event, .depth = call->depth };
@@ -377,6 +386,17 @@ static bool is_long_enough(const struct call_reader *reader,
 
 	return trace_event_took(end, call->begin_ns) >= reader->choice.min_ns &&
 	       end->ns >= reader->range.from_ns;
+}
+
+static struct call_arguments *add_end_arguments(
+	const struct call_reader *reader, struct call_arguments *kept)
+{
+	struct trace_event end = reader->end;
+	struct trace_argument argument;
+
+	while (trace_argument_next(reader->trace, &end, &argument))
+		kept = call_arguments_add(kept, &argument);
+	return kept;
 }
 
 /* Ends the innermost call of the track of reader->end, or returns the begin of
@@ -401,7 +421,12 @@ static bool end_read_call(struct call_reader *reader, struct call_event *out)
 	if (event->slice)
 		out->callee_ns = event->slice->callee_ns;
 	out->event.slice = NULL;
-	free(call->kept);
+	if (event->track->kind == TRACE_TRACK_WAITS) {
+		out->kept = reader->given =
+			add_end_arguments(reader, call->of_wait);
+		call->of_wait = NULL;
+	}
+	forget_call(call);
 	track->count--;
 	track->settled = MIN(track->settled, track->count);
 	return shown;

@@ -55,8 +55,9 @@ struct call_event {
 	uint64_t begin_ns; /* of an end */
 	uint64_t took_ns; /* of an end: trace_event_took() */
 	uint64_t callee_ns; /* of an end: in all callees */
-	/* Arguments of a late begin; NULL: the event has them. The reader owns
-	 * them until the next call. */
+	/* Arguments of a late begin, and all arguments of a wait at its end;
+	 * NULL: the event has them. The reader owns them until the next
+	 * call. */
 	const struct call_arguments *kept;
 	size_t kept_at; /* next argument */
 };

@@ -87,6 +87,26 @@ void call_text_arguments(struct call_text *line,
 	}
 }
 
+bool call_text_value(struct call_text *line, const char *before,
+		     const struct call_arguments *arguments, const char *name)
+{
+	struct trace_argument argument;
+	size_t at = 0;
+
+	while (call_arguments_next(arguments, &at, &argument)) {
+		if (!trace_argument_is(&argument, name))
+			continue;
+		if (argument.kind != TRACE_ARGUMENT_TEXT ||
+		    (argument.text_bytes == strlen("unknown") &&
+		     !memcmp(argument.text, "unknown", argument.text_bytes)))
+			return false;
+		call_text_add(line, before);
+		line_clean(line, argument.text, argument.text_bytes);
+		return true;
+	}
+	return false;
+}
+
 void call_text_call(struct call_text *line, const char *name,
 		    const struct call_arguments *arguments)
 {

@@ -7,6 +7,7 @@
 #ifndef PERFREC_COLLECTOR_SHOW_CALL_TEXT_H
 #define PERFREC_COLLECTOR_SHOW_CALL_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "collector/read/call_arguments.h"
@@ -28,6 +29,10 @@ void call_text_add(struct call_text *line, const char *text);
 /* Appends "a=1, b="x"". @arguments may be NULL. */
 void call_text_arguments(struct call_text *line,
 			 const struct call_arguments *arguments);
+/* Appends @before and the text of the argument @name. Returns false and appends
+ * nothing if there is none, or if it is "unknown". @arguments may be NULL. */
+bool call_text_value(struct call_text *line, const char *before,
+		     const struct call_arguments *arguments, const char *name);
 /* Appends "f(a=1)". @name is a displayed name; in C++ and Rust it already has
  * parameters. */
 void call_text_call(struct call_text *line, const char *name,

@@ -272,7 +272,8 @@ static void put_instant(struct replay *replay, const struct merged_event *event,
 	put_replay_event(replay, event, "");
 }
 
-/* A wait has one line, where it begins. */
+/* A wait has one line, where it begins: with the thread that held the lock for
+ * the longest time, or else the one that ended the wait. */
 static void put_replay_wait(struct replay *replay,
 			    const struct merged_event *event, const char *name)
 {
@@ -284,6 +285,15 @@ static void put_replay_wait(struct replay *replay,
 	call_text_add(&replay->line,
 		      event->leaf ? "/* waited on " : "/* waits on ");
 	call_text_add(&replay->line, name);
+	if (call_text_value(&replay->line, ", held by ", event->arguments,
+			    "held_by"))
+		call_text_value(&replay->line, " in ", event->arguments,
+				"held_in");
+	else if (call_text_value(&replay->line, ", woken by ", event->arguments,
+				 "woken_by"))
+		call_text_value(&replay->line, " in ", event->arguments,
+				"woken_in");
+	call_text_value(&replay->line, ", ", event->arguments, "result");
 	call_text_add(&replay->line, " */");
 	put_replay_event(replay, event,
 			 event->leaf ? took_text(event, took, sizeof(took))
