@@ -3,7 +3,7 @@
 # page-template.awk DIR/page.html - print the page as one file, which includes
 # the style sheets and scripts beside it. Scripts are modules in the sources,
 # and one module in the page, so the page has no lines of import, no word export,
-# no block comments and no licences. The line "<!-- perfrec:data -->"
+# no block comments, no licences and no indentation. The line "<!-- perfrec:data -->"
 # stays; the data of a recording replaces it.
 
 function fail(text)
@@ -52,7 +52,8 @@ function put(name, script,	path, line, inside, got)
 		}
 		if (script)
 			sub(/^export /, "", line)
-		if (line !~ /^[ \t]*(\/\/.*)?$/)
+		sub(/^[ \t]+/, "", line)
+		if (line !~ /^(\/\/.*)?$/)
 			print line
 	}
 	if (got < 0)
