@@ -12,6 +12,7 @@
 #include "collector/page/page_tree.h"
 #include "collector/read/summary_read.h"
 #include "collector/show/summary_losses.h"
+#include "collector/show/summary_trust.h"
 #include "shared/compiler.h"
 
 static json_t *page_number_json(uint64_t value)
@@ -156,6 +157,28 @@ static json_t *page_summary_json(const struct summary *summary)
 
 	json_object_del(copy, "functions");
 	return copy;
+}
+
+static json_t *trust_json(const struct summary *summary)
+{
+	json_t *doubts = json_array();
+	struct trust trust;
+	char good[128];
+
+	summary_trust_judge(summary, &trust);
+	summary_trust_good_text(summary, good, sizeof(good));
+	for (size_t i = 0; i < trust.count; i++) {
+		const struct trust_doubt *doubt = &trust.doubts[i];
+
+		json_array_append_new(
+			doubts, json_pack("{s:s, s:s, s:s, s:s*}", "level",
+					  trust_level_names[doubt->level],
+					  "values", doubt->values, "text",
+					  doubt->text, "next", doubt->next));
+	}
+	return json_pack("{s:s, s:s, s:o}", "level",
+			 trust_level_names[trust.level], "good", good, "doubts",
+			 doubts);
 }
 
 static json_t *columns_json(const struct page_columns *columns)
@@ -305,8 +328,9 @@ static json_t *page_folder_json(const char *dir)
 
 static json_t *page_side_json(const char *dir, const struct summary *summary)
 {
-	return json_pack("{s:o, s:o}", "name", page_folder_json(dir), "summary",
-			 page_summary_json(summary));
+	return json_pack("{s:o, s:o, s:o}", "name", page_folder_json(dir),
+			 "summary", page_summary_json(summary), "trust",
+			 trust_json(summary));
 }
 
 char *page_header_make(const struct page_data *data,
@@ -316,11 +340,12 @@ char *page_header_make(const struct page_data *data,
 		       const struct summary *base)
 {
 	json_t *header = json_pack(
-		"{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}", "version",
-		1, "made_by", "perfrec " PERFREC_VERSION, "title",
+		"{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}",
+		"version", 1, "made_by", "perfrec " PERFREC_VERSION, "title",
 		page_folder_json(options->dir), "summary",
-		page_summary_json(summary), "columns", columns_json(columns),
-		"values", page_values_json(data), "losses",
+		page_summary_json(summary), "trust", trust_json(summary),
+		"columns", columns_json(columns), "values",
+		page_values_json(data), "losses",
 		lines_json(summary, print_page_losses), "notes",
 		page_notes_json(data, summary, base), "paths", true, "source",
 		!options->no_source && data->lines.count);

@@ -20,6 +20,7 @@
 #include "collector/show/summary_losses.h"
 #include "collector/show/summary_sched.h"
 #include "collector/show/summary_slowed.h"
+#include "collector/show/summary_trust.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
@@ -553,6 +554,7 @@ static void write_summary_facts(const struct summary *summary,
 	char from[SIZE_TEXT], bytes[SIZE_TEXT];
 	char time[SIZE_TEXT], samples[SIZE_TEXT];
 
+	summary_trust_print(summary, terminal, out);
 	(void)summary_slowed_print(summary, out);
 	summary_budget_print_over(summary, out);
 	print_run(summary, out);

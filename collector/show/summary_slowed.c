@@ -18,27 +18,36 @@ bool summary_is_slowed(const struct summary *summary)
 	return is_slower(summary) && summary->totals.threads > 1;
 }
 
-bool summary_slowed_print(const struct summary *summary, FILE *out)
+bool summary_slowed_text(const struct summary *summary, char *text, size_t room)
 {
 	double times = MIN(summary->cost.dilation, SLOWED_MOST);
 
-	if (!is_slower(summary))
+	if (is_slower(summary))
+		snprintf(text, room, "recording made this run %s %.*f x slower",
+			 times < SLOWED_MOST ? "about" : "at least",
+			 times < 10 ? 1 : 0, times);
+	return is_slower(summary);
+}
+
+const char *summary_slowed_next(const struct summary *summary)
+{
+	return summary->settings.overhead > 0
+		       ? "a build of perfrec cc --hooks=entry, or without hooks"
+		       : "perfrec record --overhead 5% -- COMMAND";
+}
+
+bool summary_slowed_print(const struct summary *summary, FILE *out)
+{
+	char text[SUMMARY_SLOWED_TEXT];
+
+	if (!summary_slowed_text(summary, text, sizeof(text)))
 		return false;
-	fprintf(out, "  slowed     recording made this run %s %.*f x slower\n",
-		times < SLOWED_MOST ? "about" : "at least", times < 10 ? 1 : 0,
-		times);
+	fprintf(out, "  slowed     %s\n", text);
 	if (summary_is_slowed(summary))
 		fputs("             wall and blocked times include waits for "
 		      "threads that it slowed\n",
 		      out);
-	if (summary->settings.overhead > 0)
-		fputs("             next: a build of perfrec cc --hooks=entry, "
-		      "or without hooks\n",
-		      out);
-	else
-		fputs("             next: perfrec record --overhead 5% -- "
-		      "COMMAND\n",
-		      out);
+	fprintf(out, "             next: %s\n", summary_slowed_next(summary));
 	return true;
 }
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * summary_slowed - reports the slowdown by recording and its effect on the
- * figures. web/head.js reports the same on a page.
+ * figures.
  */
 #ifndef PERFREC_COLLECTOR_SHOW_SUMMARY_SLOWED_H
 #define PERFREC_COLLECTOR_SHOW_SUMMARY_SLOWED_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 
 #include "collector/read/summary_read.h"
@@ -18,6 +19,13 @@
  * Then wall and blocked times differ from those of an unrecorded run. Returns
  * false if unknown. */
 bool summary_is_slowed(const struct summary *summary);
+#define SUMMARY_SLOWED_TEXT 64
+/* If recording slowed the run much, writes "recording made this run about 3.2 x
+ * slower" to @text, of @room bytes (SUMMARY_SLOWED_TEXT), and returns true. */
+bool summary_slowed_text(const struct summary *summary, char *text,
+			 size_t room);
+/* Returns the command that would slow the run less. */
+const char *summary_slowed_next(const struct summary *summary);
 /* If recording slowed the run much, prints the headline to @out in the form of
  * the facts: the factor, the affected times, and the next command. Returns true
  * if it printed. */

@@ -8,7 +8,6 @@ One browser opens all pages. Pages of recordings come from `perfrec report
 
 import os
 import re
-import shutil
 import sys
 import tempfile
 import unittest
@@ -16,6 +15,8 @@ import unittest
 import browser
 import recordings
 import sample
+
+sys.modules["test_page"] = sys.modules[__name__]  # the other files of tests import this one
 
 BUILD = os.path.abspath(sys.argv[1] if len(sys.argv) > 1 else "build")
 TEMPLATE = os.path.join(BUILD, "page_template.html")
@@ -35,17 +36,6 @@ class Shared:
     browser = None
     folder = None
     recordings = None
-
-
-def setUpModule():
-    Shared.folder = tempfile.mkdtemp(prefix="perfrec-page-test-")
-    Shared.recordings = recordings.Recordings(BUILD, Shared.folder)
-    Shared.browser = browser.Browser()
-
-
-def tearDownModule():
-    Shared.browser.close()
-    shutil.rmtree(Shared.folder)
 
 
 class PageTest(unittest.TestCase):
@@ -429,19 +419,6 @@ class Driven(PageTest):
         self.assertEqual(rows["hash"]["calls"], calls["hash"])
         self.assertAlmostEqual(rows["hash"]["mean"], own["hash"] / calls["hash"], 3)
 
-    def test_slowed(self):
-        """A banner says by how much recording slowed the program, if it did, and what to do next."""
-        data = sample.durations()
-        data.header["summary"].update(cost={"dilation": 11.2}, settings={"overhead": 0}, totals={"threads": 2})
-        page = self.sample("slowed", data.base64())
-        self.assertRegex(page.text(".slowed"), "about 11 x slower.*blocked times.*--overhead 5%")
-        data.header["summary"].update(cost={"dilation": 120}, settings={"overhead": 0.05})
-        page = self.sample("budget", data.base64())
-        self.assertRegex(page.text(".slowed"), "at least 50 x slower.*--hooks=entry")
-        data.header["summary"]["cost"]["dilation"] = 1.2
-        page = self.sample("unslowed", data.base64())
-        self.assertEqual(page.js("document.querySelectorAll('.slowed').length"), 0)
-
     def test_durations(self):
         """How long single calls took: in the table, and as bars for a function."""
         page = self.sample("durations", sample.durations().base64())
@@ -794,12 +771,22 @@ class Large(PageTest):
         self.silent(page)
 
 
+from test_trust import *  # noqa: E402
+
+
 def main():
     """Runs the tests; the last line is that of all suites of perfrec."""
     if not browser.find_chromium():
         print("test_page.py: chromium is not installed")
         return 77
-    result = unittest.main(argv=[sys.argv[0]] + sys.argv[2:], exit=False, verbosity=1).result
+    with tempfile.TemporaryDirectory(prefix="perfrec-page-test-") as folder:
+        Shared.folder = folder
+        Shared.recordings = recordings.Recordings(BUILD, folder)
+        Shared.browser = browser.Browser()
+        try:
+            result = unittest.main(argv=[sys.argv[0]] + sys.argv[2:], exit=False, verbosity=1).result
+        finally:
+            Shared.browser.close()
     failed = len(result.failures) + len(result.errors)
     skipped = len(result.skipped)
     for test, why in result.skipped:

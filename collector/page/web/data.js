@@ -17,6 +17,9 @@ export class BadData extends Error {}
  *   by_thread?: boolean, estimated?: boolean,
  * }} ValueHead
  * @typedef {{
+ *   level: string, good: string, doubts?: { level: string, values: string, text: string, next?: string }[],
+ * }} Trust
+ * @typedef {{
  *   version: number, made_by?: string, title?: string, host?: string,
  *   summary?: any, columns: ColumnHead[], values?: ValueHead[],
  *   buckets?: { count: number, first_ns: number, width_ns: number },
@@ -25,7 +28,8 @@ export class BadData extends Error {}
  *   counters?: { key: string, title: string, unit: string }[],
  *   timeline?: { level: number, width_ns: number }[],
  *   heap?: { peak_ns?: number, peak_bytes?: number, peak_error_bytes?: number },
- *   diff?: { a: { name: string, summary?: any }, b: { name: string, summary?: any } },
+ *   trust?: Trust,
+ *   diff?: { a: { name: string, summary?: any, trust?: Trust }, b: { name: string, summary?: any, trust?: Trust } },
  *   notes?: string[], losses?: string[], paths?: boolean, source?: boolean,
  * }} Header
  */

@@ -78,14 +78,16 @@ function rangeChip(store) {
   return chip;
 }
 
-/** @param {Store} store @returns {HTMLElement} the note that the value has no figures by range or thread */
+/** @param {Store} store @returns {HTMLElement} doubts about the value, and the note that it has no figures by range or thread */
 function warning(store) {
   const text = el('p', { class: 'warning', role: 'status' });
   store.follow(['value', 'range', 'threads'], () => {
     const { recording, value, selection } = store;
     const [hasTime, hasThread] = [recording.obeys(value, { ...selection, threads: null }), recording.obeys(value, { ...selection, range: null })];
     const missing = [hasTime ? '' : 'when', hasThread ? '' : 'in which thread'].filter(Boolean).join(' and ');
-    text.textContent = missing ? `It is not known ${missing} this value came about: ${value.title} is shown of the whole recording.` : '';
+    const doubts = recording.doubtsOf(value);
+    text.textContent = [missing ? `It is not known ${missing} this value came about: ${value.title} is shown of the whole recording.` : '',
+      doubts.length ? `${value.title}: ${doubts.join('; ')}.` : ''].filter(Boolean).join(' ');
   });
   return text;
 }

@@ -61,35 +61,26 @@ function partOf({ header }) {
 }
 
 /**
- * The warning that summary_slowed.c prints as text.
- * @param {any} summary
- * @param {string} name
- * @returns {HTMLElement | null} the warning, or null if recording hardly slowed the program
+ * The judgement of summary_trust.c: which figures a person may trust.
+ * @param {import('./data.js').Trust | undefined} trust
+ * @param {string} name of the side of a comparison, or ''
+ * @returns {HTMLElement | null}
  */
-function slowedBy(summary, name) {
-  const times = summary?.cost?.dilation;
-  if (!Number.isFinite(times) || times < 1.3) return null;
-  const most = Math.min(times, 50);
-  return el('p', { class: 'warning slowed', role: 'note' },
-    el('b', {}, `${name ? `${name}: r` : 'R'}ecording made this run ${times < 50 ? 'about' : 'at least'} ${most.toFixed(most < 10 ? 1 : 0)} x slower. `),
-    summary?.totals?.threads > 1 ? 'Wall and blocked times include waits for threads that it slowed. ' : '',
-    summary?.settings?.overhead > 0 ? 'A build of perfrec cc --hooks=entry, or one without hooks, is slowed less.'
-      : 'Next: perfrec record --overhead 5% -- COMMAND');
+function trustOf(trust, name) {
+  if (!trust) return null;
+  const doubts = trust.doubts ?? [];
+  const next = [...new Set(doubts.map((doubt) => visible(String(doubt.next ?? ''))))].filter(Boolean);
+  return el('p', { class: `trust ${['good', 'fair'].includes(trust.level) ? trust.level : 'poor'}`, role: 'note' },
+    el('b', {}, `${name ? `${name}: t` : 'T'}rust ${visible(String(trust.level))}: `),
+    doubts.length ? doubts.map((doubt) => visible(String(doubt.text))).join('; ') : visible(String(trust.good)), '.',
+    next.length ? ` Next: ${next.join(', or ')}` : '');
 }
 
-/** @param {Recording} recording @returns {HTMLElement} a badge with a sentence for each loss */
+/** @param {Recording} recording @returns {HTMLElement | null} a badge with a sentence for each loss */
 function lossesOf(recording) {
   const losses = (recording.header.losses ?? []).map((text) => visible(String(text)));
-  if (!losses.length) return el('p', { class: 'lost none' }, 'Nothing was lost.');
+  if (!losses.length) return null;
   return el('div', { class: 'lost', role: 'note' }, el('b', {}, 'Lost: '), losses.join(' · '));
-}
-
-/** @param {Recording} recording @returns {HTMLElement | null} where times come from, if not from every call */
-function timesOf({ header }) {
-  const totals = header.summary?.totals;
-  if (totals?.time_from !== 'samples') return null;
-  return el('p', { class: 'times', role: 'note' }, el('b', {}, 'Times '),
-    `are from ${amount(totals.cpu_samples ?? 0, 'count')} CPU samples and the stacks of waits, as not every call was recorded. Calls are counted.`);
 }
 
 /** @param {Recording} recording */
@@ -141,8 +132,8 @@ export function head(recording, controls) {
       el('h1', { title: title.slice(0, 2000) }, title),
       header.title && !header.diff && title !== header.title ? el('span', { class: 'muted folder' }, visible(String(header.title))) : null,
       el('span', { class: 'space' }), controls),
+    header.diff ? [trustOf(header.diff.a?.trust, 'A'), trustOf(header.diff.b?.trust, 'B')] : trustOf(header.trust, ''),
     header.diff ? comparison(recording) : figureList(figuresOf(header.summary)),
-    header.diff ? [slowedBy(header.diff.a?.summary, 'A'), slowedBy(header.diff.b?.summary, 'B')] : slowedBy(header.summary, ''),
     partOf(recording),
-    el('div', { class: 'head-notes' }, timesOf(recording), lossesOf(recording), notesOf(recording)));
+    el('div', { class: 'head-notes' }, lossesOf(recording), notesOf(recording)));
 }

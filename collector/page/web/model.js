@@ -250,6 +250,14 @@ export class Recording {
     return this.values.find((head) => head.key === key);
   }
 
+  /** @param {ValueHead} head @returns {string[]} reasons not to trust its figures */
+  doubtsOf(head) {
+    const { trust, diff } = this.header;
+    const doubts = diff ? [...(diff.a?.trust?.doubts ?? []), ...(diff.b?.trust?.doubts ?? [])] : trust?.doubts ?? [];
+    return [...new Set(doubts.filter((doubt) => String(doubt.values).split(' ').includes(head.key))
+      .map((doubt) => visible(String(doubt.text))))];
+  }
+
   /** @param {ValueHead} head @returns {Entries} */
   entriesOf(head) {
     let entries = this.entries.get(head.key);

@@ -91,7 +91,8 @@ for _ in 1 2 3 4 5; do
 done
 [ "$bounded" ] || fail "$(cat said) with, $least us without perfrec"
 expect_eq 'what is said first' "$(sed -n '/^perfrec: /,$ { /^  /p }' summary |
-	head -n 1 | cut -d' ' -f3)" slowed
+	head -n 1 | cut -d' ' -f3)" trust
+expect_match summary '^  trust      (fair|poor): recording made this run about [0-9.]* x slower'
 expect_match summary '^  slowed     recording made this run about [0-9.]* x slower$'
 expect_match summary 'next: perfrec record --overhead 5% -- COMMAND$'
 expect_match summary ' self time\* .* blocked\* .*total\*'
