@@ -64,6 +64,7 @@ void page_data_release(struct page_data *data)
 		free(data->value[i].sums);
 	}
 	calls_free(&data->calls);
+	trace_sched_free(&data->sched);
 	free(data->trace_texts);
 	free(data->rounds);
 	pool_release(&data->functions);

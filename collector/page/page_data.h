@@ -16,6 +16,7 @@
 #include "collector/read/calls.h"
 #include "collector/read/pprof_read.h"
 #include "collector/read/trace_names.h"
+#include "collector/read/trace_sched.h"
 
 struct summary;
 struct summary_function;
@@ -100,6 +101,8 @@ struct page_data {
 	/* Of the recording; NULL without a trace. */
 	struct calls *calls;
 	uint64_t origin_ns; /* origin of times */
+	/* When threads ran; NULL: unknown. Owned. */
+	struct trace_sched *sched;
 	/* By number of a text: number of this text in the trace. */
 	uint32_t *trace_texts;
 	uint32_t trace_text_room;

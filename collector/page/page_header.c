@@ -285,6 +285,7 @@ static void add_header_time(const struct page_data *data,
 {
 	const struct calls *calls = data->calls;
 	const struct time_cells *cells = &calls->cells;
+	const struct time_cells *bars = &calls->slowest.bars;
 	uint64_t first = data->origin_ns;
 	json_t *levels = json_array();
 
@@ -295,6 +296,13 @@ static void add_header_time(const struct page_data *data,
 			  (json_int_t)(time_cells_begin(cells, 0) - first),
 			  "width_ns", (json_int_t)(1ULL << cells->shift)));
 	json_object_set_new(header, "time", page_time_json(data, part));
+	json_object_set_new(
+		header, "heat",
+		json_pack("{s:I, s:I, s:I, s:b}", "count",
+			  (json_int_t)time_cells_buckets(bars), "first_ns",
+			  (json_int_t)(time_cells_begin(bars, 0) - first),
+			  "width_ns", (json_int_t)(1ULL << bars->shift),
+			  "exact", !calls->summed));
 	for (int i = 0; i < TIMELINE_LEVELS; i++)
 		json_array_append_new(
 			levels,

@@ -2,10 +2,12 @@
 #include "collector/page/page_time.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/show/call_text.h"
 #include "shared/compiler.h"
 
 /* --- processes and threads --- */
@@ -223,6 +225,199 @@ static void put_time_level(struct page_data *data, struct named *named,
 		page_columns_put(columns, level->calls[i].count);
 }
 
+/* --- the slowest calls --- */
+
+#define SLOW_CALLS_MAX 40000
+#define SLOW_CALLS_LEAST 3 /* of a function */
+
+static const struct slow_call *next_slow_call(const struct slowest *slowest,
+					      uint32_t *function, uint32_t *at)
+{
+	const uint32_t most =
+		MAX(SLOW_CALLS_MAX / MAX(slowest->count, 1u), SLOW_CALLS_LEAST);
+
+	for (; *function < slowest->count; ++*function, *at = 0) {
+		const struct slow_function *from =
+			&slowest->functions[*function];
+
+		if (*at < MIN(from->count, most))
+			return &from->calls[(*at)++];
+	}
+	return NULL;
+}
+
+#define FOR_SLOW_CALLS(slowest, call, function)  \
+	for (uint32_t function = 0, slow_at = 0; \
+	     ((call) = next_slow_call(slowest, &(function), &slow_at));)
+
+static uint32_t slow_arguments(struct page_data *data,
+			       const struct slow_call *call)
+{
+	struct call_text line = { .used = 0 };
+
+	call_text_arguments(&line, call->arguments);
+	line.text[line.used] = '\0';
+	return page_data_text(data, line.text);
+}
+
+/* Writes the parts of the times of the slowest calls. */
+static void put_slow_states(const struct page_data *data,
+			    struct page_columns *columns)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} parts[] = {
+		{ "on_cpu", offsetof(struct trace_sched_sums, on_cpu) },
+		{ "runnable", offsetof(struct trace_sched_sums, preempted) },
+		{ "blocked", offsetof(struct trace_sched_sums, waited) },
+	};
+	const struct slow_call *call;
+
+	for (size_t i = 0; i < ARRAY_SIZE(parts) && data->sched; i++) {
+		page_columns_begin(columns, "u", "slow.%s", parts[i].name);
+		FOR_SLOW_CALLS(&data->calls->slowest, call, function)
+		{
+			const struct trace_track *track =
+				track_of_thread(data, call->thread);
+			struct trace_sched_sums sums = trace_sched_between(
+				data->sched, track ? track->tid : 0,
+				call->begin_ns,
+				call->begin_ns + call->took_ns +
+					call->waited_ns);
+			uint64_t ns;
+
+			memcpy(&ns, (const char *)&sums + parts[i].offset,
+			       sizeof(ns));
+			page_columns_put(columns, ns);
+		}
+	}
+}
+
+static void put_slow_calls(struct page_data *data, struct named *named,
+			   struct page_columns *columns)
+{
+	const struct slowest *slowest = &data->calls->slowest;
+	const struct slow_call *call;
+
+	page_columns_begin(columns, "u", "slow.function");
+	FOR_SLOW_CALLS(slowest, call, function)
+	page_columns_put(columns,
+			 function_of_name(data, named,
+					  slowest->functions[function].name));
+	page_columns_begin(columns, "d", "slow.begin");
+	FOR_SLOW_CALLS(slowest, call, function)
+	page_columns_put_signed(columns,
+				(int64_t)(call->begin_ns - data->origin_ns));
+	page_columns_begin(columns, "u", "slow.duration");
+	FOR_SLOW_CALLS(slowest, call, function)
+	page_columns_put(columns, call->took_ns);
+	page_columns_begin(columns, "u", "slow.stopped");
+	FOR_SLOW_CALLS(slowest, call, function)
+	page_columns_put(columns, call->waited_ns);
+	page_columns_begin(columns, "u", "slow.thread");
+	FOR_SLOW_CALLS(slowest, call, function)
+	page_columns_put(columns, call->thread);
+	page_columns_begin(columns, "u", "slow.depth");
+	FOR_SLOW_CALLS(slowest, call, function)
+	page_columns_put(columns, call->depth);
+	page_columns_begin(columns, "u", "slow.unfinished");
+	FOR_SLOW_CALLS(slowest, call, function)
+	page_columns_put(columns, call->unfinished);
+	page_columns_begin(columns, "u", "slow.arguments");
+	FOR_SLOW_CALLS(slowest, call, function)
+	page_columns_put(columns, slow_arguments(data, call));
+	put_slow_states(data, columns);
+}
+
+/* --- durations over time --- */
+
+#define HEAT_CELLS_MAX 120000
+
+struct heat_row {
+	uint32_t function, cells;
+	double weight; /* about the time of all calls */
+};
+
+static int compare_heat_rows(const void *a, const void *b)
+{
+	const struct heat_row *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+/* Returns for each function of the slowest whether the page has its durations
+ * over time: those with most time do. Returns NULL without memory. */
+static bool *choose_heat(const struct slowest *slowest)
+{
+	struct heat_row *rows = calloc(slowest->count + 1, sizeof(*rows));
+	bool *chosen = calloc(slowest->count + 1, sizeof(*chosen));
+	uint32_t left = HEAT_CELLS_MAX;
+
+	for (uint32_t i = 0; rows && i < slowest->count; i++)
+		rows[i].function = i;
+	for (uint32_t i = 0; rows && i < slowest->bars.count; i++) {
+		const struct time_cell *cell = &slowest->bars.cells[i];
+		struct heat_row *row = &rows[time_cells_thread(cell)];
+
+		row->cells++;
+		row->weight += (double)cell->calls *
+			       (double)slowest_bar_ns(time_cells_node(cell));
+	}
+	if (rows)
+		qsort(rows, slowest->count, sizeof(*rows), compare_heat_rows);
+	for (uint32_t i = 0; rows && chosen && i < slowest->count; i++) {
+		if (rows[i].cells > left)
+			break;
+		left -= rows[i].cells;
+		chosen[rows[i].function] = true;
+	}
+	free(rows);
+	return chosen;
+}
+
+static int put_heat(struct page_data *data, struct named *named,
+		    struct page_columns *columns)
+{
+	static const char *const names[] = { "function", "ns", "calls" };
+	const struct slowest *slowest = &data->calls->slowest;
+	const struct time_cells *bars = &slowest->bars;
+	bool *chosen = choose_heat(slowest);
+
+	if (!chosen)
+		return -ENOMEM;
+	page_columns_begin(columns, "d", "heat.bucket");
+	for (uint32_t i = 0; i < bars->count; i++)
+		if (chosen[time_cells_thread(&bars->cells[i])])
+			page_columns_put_signed(
+				columns,
+				time_cells_bucket(bars, &bars->cells[i]));
+	for (size_t k = 0; k < ARRAY_SIZE(names); k++) {
+		page_columns_begin(columns, "u", "heat.%s", names[k]);
+		for (uint32_t i = 0; i < bars->count; i++) {
+			const struct time_cell *cell = &bars->cells[i];
+			uint32_t number = time_cells_thread(cell);
+
+			if (chosen[number])
+				page_columns_put(
+					columns,
+					k == 2 ? cell->calls
+					: k == 1
+						? slowest_bar_ns(
+							  time_cells_node(cell))
+						: function_of_name(
+							  data, named,
+							  slowest->functions
+								  [number]
+									  .name));
+		}
+	}
+	free(chosen);
+	return 0;
+}
+
 /* --- curves --- */
 
 static bool is_call_named(const struct calls *calls, uint32_t number,
@@ -314,6 +509,10 @@ int page_time_put(struct page_data *data, struct page_columns *columns)
 
 	for (int i = 0; i < TIMELINE_LEVELS && !err; i++)
 		put_time_level(data, &named, i, columns);
+	if (!err) {
+		put_slow_calls(data, &named, columns);
+		err = put_heat(data, &named, columns);
+	}
 	free(named.function);
 	if (!err) {
 		const struct calls *calls = data->calls;

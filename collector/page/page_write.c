@@ -73,6 +73,7 @@ static int read_page_trace(struct page *page)
 	char path[PATH_MAX];
 	struct progress progress;
 	const struct read_progress tell = { progress_tell, &progress };
+	const struct trace_index *index = NULL;
 	struct calls *calls = NULL;
 	const struct page_part *part = page->options->part;
 	struct calls_choice choice = {
@@ -89,16 +90,16 @@ static int read_page_trace(struct page *page)
 	if (snprintf(path, sizeof(path), "%s/" TRACE_NAME,
 		     page->options->dir) >= (int)sizeof(path))
 		return -ENAMETOOLONG;
-	if (page->summary->totals.spans > READ_SPANS_MAX) {
-		if (page->options->part && page->options->part->index) {
-			choice.index = page->options->part->index;
-		} else {
-			trace_index_read_beside(path, &page->index);
-			choice.index = page->index;
-		}
-	}
+	if (part && part->index)
+		index = part->index;
+	else if (!trace_index_read_beside(path, &page->index))
+		index = page->index;
+	if (page->summary->totals.spans > READ_SPANS_MAX)
+		choice.index = index;
 	progress_begin(&progress, "reading the trace", !page->options->quiet);
 	err = calls_read(path, &choice, &tell, &calls);
+	if (!err)
+		err = trace_sched_read(path, index, NULL, &page->data.sched);
 	progress_end(&progress);
 	if (err && err != -ENOENT) {
 		log_err("cannot read '%s': %s", path, strerror(-err));

@@ -100,6 +100,64 @@ static void put_time(struct calls *calls, uint32_t number, uint64_t ns)
 	thread->at_ns = MAX(thread->at_ns, ns);
 }
 
+static void keep_arguments(struct calls *calls, struct calls_thread *thread,
+			   const struct trace_event *event)
+{
+	struct call_arguments *arguments =
+		call_arguments_of(calls->reader, event);
+
+	if (likely(!arguments))
+		return;
+	if (grow_array(thread->open, thread->open_room, thread->open_count + 1))
+		free(arguments);
+	else
+		thread->open[thread->open_count++] =
+			(struct open_arguments){ event->depth, arguments };
+}
+
+/* Returns the arguments of the slice at @depth, for the caller to free, and
+ * frees those of slices inside. */
+static struct call_arguments *release_arguments(struct calls_thread *thread,
+						uint32_t depth)
+{
+	while (thread->open_count &&
+	       thread->open[thread->open_count - 1].depth >= depth) {
+		struct open_arguments *last =
+			&thread->open[--thread->open_count];
+
+		if (last->depth == depth)
+			return last->arguments;
+		free(last->arguments);
+	}
+	return NULL;
+}
+
+/* Only whole calls of the range have a true duration. */
+static void take_slow_call(struct calls *calls, uint32_t number,
+			   const struct window_event *shown)
+{
+	const struct trace_event *event = &shown->event;
+	uint64_t begin_ns = shown->slice->begin_ns;
+	struct call_arguments *arguments =
+		release_arguments(&calls->threads[number], event->depth);
+	struct slow_call *call = NULL;
+
+	if (!event->left && !shown->after && begin_ns >= calls->range.from_ns)
+		call = slowest_add(&calls->slowest, event->name, begin_ns,
+				   trace_event_took(event, begin_ns));
+	if (likely(!call)) {
+		free(arguments);
+		return;
+	}
+	call->thread = number;
+	call->depth = event->depth;
+	call->unfinished = event->unfinished;
+	call->waited_ns = event->ns - begin_ns - call->took_ns;
+	slowest_set_arguments(
+		&calls->slowest, call,
+		call_arguments_add_result(arguments, calls->reader, event));
+}
+
 static void begin_call(struct calls *calls, const struct window_event *shown)
 {
 	const struct trace_event *event = &shown->event;
@@ -110,6 +168,8 @@ static void begin_call(struct calls *calls, const struct window_event *shown)
 	struct time_cell *cell;
 
 	shown->slice->user = NO_NODE;
+	if (number && !shown->before)
+		keep_arguments(calls, thread, event);
 	if (!number || event->category || event->location)
 		return;
 	put_time(calls, number, shown->slice->shown_ns);
@@ -150,6 +210,7 @@ static void end_call(struct calls *calls, const struct window_event *shown)
 			calls_node(calls, (uint32_t)(user >> 1))->parent;
 	if (!event->left)
 		timeline_take(&calls->timeline, &call);
+	take_slow_call(calls, number, shown);
 }
 
 /* --- samples --- */
@@ -423,6 +484,7 @@ static int read_all(struct calls *calls, const char *path,
 	set_totals(calls);
 	time_cells_sort(&calls->cells);
 	timeline_finish(&calls->timeline);
+	slowest_finish(&calls->slowest);
 	finish_gaps(calls);
 	got = calls->by_index ? calls_counters_add(calls, path, choice) : 0;
 	finish_curves(calls);
@@ -477,6 +539,7 @@ static int start(struct calls *calls, const char *path,
 		  offsetof(struct call_node, last));
 	time_cells_init(&calls->cells, CELLS_MAX);
 	time_cells_init(&calls->gaps, GAP_CELLS_MAX);
+	slowest_init(&calls->slowest);
 	err = open_window(calls, path, choice);
 	if (err)
 		return err;
@@ -522,6 +585,11 @@ void calls_free(struct calls **calls)
 	time_cells_release(&self->cells);
 	time_cells_release(&self->gaps);
 	timeline_release(&self->timeline);
+	slowest_release(&self->slowest);
+	for (uint32_t i = 0; i < self->thread_count; i++) {
+		free(release_arguments(&self->threads[i], 0));
+		free(self->threads[i].open);
+	}
 	pool_release(&self->nodes);
 	free(self->threads);
 	free(self->thread_of);

@@ -2,8 +2,8 @@
  *
  * calls - sums up a trace in one pass: the tree of all stacks of calls and
  * samples, by name; the amount of each stack by time bucket and thread
- * (time_cells.h); the longest calls over time (timeline.h); the gaps in
- * recording (time_gaps.h); and the curves of the counters. Memory is bounded
+ * (time_cells.h); the longest calls over time (timeline.h) and of each function
+ * (slowest.h); the gaps in recording (time_gaps.h); and the curves of the counters. Memory is bounded
  * for any trace, even a hostile one. One thread at a time.
  *
  * With an index only a small part of a large trace is read: chunks have sums,
@@ -24,6 +24,7 @@
 
 #include "collector/base/budget.h"
 #include "collector/base/pool.h"
+#include "collector/read/slowest.h"
 #include "collector/read/time_cells.h"
 #include "collector/read/time_gaps.h"
 #include "collector/read/time_range.h"
@@ -46,6 +47,12 @@ struct calls_thread {
 	uint32_t node; /* node of the running function; 0: none */
 	bool has_gap;
 	struct time_gap gap;
+	/* Of open slices that have arguments, the innermost last. */
+	struct open_arguments {
+		uint32_t depth;
+		struct call_arguments *arguments;
+	} * open;
+	uint32_t open_count, open_room;
 };
 
 /* Counters of the bytes in use (heap/thread_heap.c) and of muted functions
@@ -96,6 +103,7 @@ struct calls {
 	struct pool nodes; /* struct call_node; node 0 is no function */
 	struct time_cells cells;
 	struct timeline timeline;
+	struct slowest slowest; /* summed: only calls of the timeline */
 	struct calls_thread *threads; /* thread 0 is "unknown" */
 	uint32_t thread_count, thread_room;
 	uint32_t *thread_of; /* by number of a track; 0: none */

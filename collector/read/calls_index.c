@@ -216,6 +216,7 @@ static void add_cell(struct added *added, const struct index_cell *cell)
 		.count = (uint32_t)MIN(cell->calls, UINT32_MAX),
 	};
 	uint64_t end_ns = cell->begin_ns + cell->longest_ns;
+	struct slow_call *slow;
 
 	if (cell->number >= sequence->node_count || end_ns < call.begin_ns)
 		return;
@@ -223,6 +224,14 @@ static void add_cell(struct added *added, const struct index_cell *cell)
 	call.name = trace_reader_name(added->calls->reader, sequence->id,
 				      sequence->nodes[cell->number].iid);
 	timeline_take(&added->calls->timeline, &call);
+	if (call.begin_ns > cell->begin_ns)
+		return;
+	slow = slowest_add(&added->calls->slowest, call.name, call.begin_ns,
+			   call.duration_ns);
+	if (slow) {
+		slow->thread = call.thread;
+		slow->depth = call.depth;
+	}
 }
 
 static void add_block(struct added *added, const struct index_block *block)
