@@ -3,8 +3,8 @@
 # page-template.awk DIR/page.html - print the page as one file, which includes
 # the style sheets and scripts beside it. Scripts are modules in the sources,
 # and one module in the page, so the page has no lines of import, no word export,
-# no block comments, no licences and no indentation. The line "<!-- perfrec:data -->"
-# stays; the data of a recording replaces it.
+# no comments, no licences, no indentation and few other spaces. The line
+# "<!-- perfrec:data -->" stays; the data of a recording replaces it.
 
 function fail(text)
 {
@@ -50,8 +50,15 @@ function put(name, script,	path, line, inside, got)
 				inside = ""
 			continue
 		}
-		if (script)
+		if (script) {
 			sub(/^export /, "", line)
+			gsub(/\/\*\* @(type|param) [^*]*\*\/ ?/, "", line)
+		} else {
+			gsub(/[:;,{] +/, "&\n", line)
+			gsub(/ +\n/, "", line)
+			gsub(/ +[{}]/, "\n&", line)
+			gsub(/\n +/, "", line)
+		}
 		sub(/^[ \t]+/, "", line)
 		if (line !~ /^(\/\/.*)?$/)
 			print line

@@ -290,7 +290,7 @@ class Driven(PageTest):
         page.drag(x + left + 20.5 * bucket, x + left + 59.5 * bucket, y + 20)
         page.painted()
         self.assertEqual(self.own(page), Shared.rich.in_range("wall", 20, 59))
-        self.assertTrue(page.text(".chip").startswith("100 ms – 300 ms"), page.text(".chip"))
+        self.assertTrue(page.text(".chip").startswith("0.100 s – 0.300 s"), page.text(".chip"))
         self.shot(page, "range")
         page.press("Escape")
         page.painted()
@@ -771,6 +771,7 @@ class Large(PageTest):
         self.silent(page)
 
 
+from test_calls import *  # noqa: E402
 from test_trust import *  # noqa: E402
 
 

@@ -65,15 +65,13 @@ export function changePercent(before, after) {
 }
 
 /**
+ * All moments of the page are in seconds.
  * @param {number} ns since the beginning
  * @param {number} step digits are shown down to this
  * @returns {string}
  */
 export function moment(ns, step) {
-  const unit = step >= 5e7 ? TIME[3] : step >= 5e4 ? TIME[2] : TIME[1];
-  if (!ns) return `0 ${unit[0]}`;
-  const digits = Math.max(0, Math.min(6, Math.ceil(-Math.log10(step / unit[1]))));
-  return `${(ns / unit[1]).toFixed(digits)} ${unit[0]}`;
+  return ns ? `${(ns / 1e9).toFixed(Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / 1e9)))))} s` : '0 s';
 }
 
 /**

@@ -6,7 +6,7 @@ import { button, el } from './dom.js';
 /** @type {[string, [string, string][]][]} */
 const KEYS = [
   ['Everywhere', [
-    ['1 … 5', 'the views: profile, callers, threads, memory, lines'], ['/', 'search'], ['n  N', 'next match, match before'],
+    ['1 … 6', 'the views: profile, callers, threads, memory, lines, calls'], ['/', 'search'], ['n  N', 'next match, match before'],
     ['v  V', 'next value, value before'], ['t', 'choose threads'], ['f', 'to the flame graph'], ['o', 'to the overview'],
     ['l', 'dark or light'], ['Escape', 'leave the search, the zoom, the range'], ['?', 'this list'],
   ]],
@@ -22,6 +22,7 @@ const KEYS = [
     ['← →', 'move in time'], ['+  −', 'zoom'], [',  .', 'call before, call after'], ['<  >', 'caller, callee'],
     ['Enter', 'zoom to the call'], ['0', 'the whole time'], ['s', 'callers and callees'],
   ]],
+  ['Calls', [['← → ↑ ↓', 'move in time and duration'], ['Shift ← → ↑ ↓', 'choose calls'], ['Escape', 'all durations']]],
   ['Table', [['↑ ↓', 'function before, after'], ['Enter', 'its callers and callees; on a title: sort']]],
 ];
 
@@ -33,7 +34,7 @@ export function helpDialog() {
       button('Close', () => dialog.close(), { class: 'small' })),
     el('div', { class: 'help-lists' }, KEYS.map(([title, keys]) => el('section', {}, el('h3', {}, title),
       el('dl', {}, keys.map(([key, what]) => el('div', {}, el('dt', {}, el('kbd', {}, key)), el('dd', {}, what))))))),
-    el('p', { class: 'muted' }, 'Mouse: drag over the overview to choose a range, a click there shows all again. ' +
+    el('p', { class: 'muted' }, 'Mouse: drag over the overview to choose a range, a click there shows all again; over the durations of calls to choose calls. ' +
       'A click on a frame zooms. In the threads a drag moves, Ctrl with the wheel zooms.'));
   return dialog;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { BadData, readData } from './data.js';
+import { CallsView } from './calls.js';
 import { addShared, announce, button, el, fill, hideTip } from './dom.js';
 import { filterBar } from './filter.js';
 import { head, titleOf } from './head.js';
@@ -29,6 +30,7 @@ class Page {
     this.profile = new ProfileView(store, palette, onopen);
     this.sandwich = new SandwichView(store, palette, onopen);
     this.timeline = new TimelineView(store, palette, onopen);
+    this.calls = new CallsView(store, this.timeline, onopen);
     this.memory = new MemoryView(store, onopen, (key) => store.set({ value: key, tab: 'profile' }));
     this.lines = new LinesView(store);
     this.overview = new Overview(store);
@@ -40,9 +42,11 @@ class Page {
     this.tabs = [
       { id: 'profile', title: 'Profile', view: this.profile }, { id: 'callers', title: 'Callers and callees', view: this.sandwich },
       { id: 'threads', title: 'Threads', view: this.timeline }, { id: 'memory', title: 'Memory', view: this.memory },
-      { id: 'lines', title: 'Lines', view: this.lines },
+      { id: 'lines', title: 'Lines', view: this.lines }, { id: 'calls', title: 'Calls', view: this.calls },
     ];
     if (!this.timeline.isThere) this.drop('threads');
+    if (!this.calls.isThere) this.drop('calls');
+    else this.sandwich.element.querySelector('.panel-head')?.append(button('Its calls', () => store.set({ tab: 'calls' }), { class: 'small', id: 'to-calls' }));
     if (!this.memory.isThere || recording.isDiff) this.drop('memory');
     if (recording.isDiff) this.drop('lines');
   }

@@ -8,9 +8,10 @@
  * @typedef {{
  *   value: string, range: { from: number, to: number } | null, threads: Set<number> | null,
  *   query: string, widths: 'self' | 'base', colors: import('./theme.js').ColorBy,
- *   fn: number, tab: string,
+ *   fn: number, tab: string, durations: { from: number, to: number } | null,
  * }} State
- *   value: its key; fn: whose callers and callees are shown, -1: none
+ *   value: its key; fn: whose callers, callees and calls are shown, -1: none;
+ *   durations: chosen calls took from so many ns to less than so many
  */
 
 /** The value of a recording that has none. @type {ValueHead} */
@@ -24,7 +25,7 @@ export class Store {
     /** @type {State} */
     this.state = {
       value: recording.values[0]?.key ?? '', range: null, threads: null, query: '', widths: 'self',
-      colors: 'module', fn: -1, tab: 'profile',
+      colors: 'module', fn: -1, tab: 'profile', durations: null,
     };
     /** @type {((changed: Set<string>) => void)[]} */
     this.listeners = [];

@@ -70,6 +70,8 @@ export class TimelineView {
     this.tracks = [];
     /** @type {{ lane: Lane, index: number, level: Level } | null} */
     this.focused = null;
+    /** A call that is outlined, although its level may lack it. @type {{ thread: number, depth: number, begin: number, duration: number } | null} */
+    this.marked = null;
     /** @type {{ x: number, span: Span, moved: boolean } | null} */
     this.drag = null;
     this.height = 0;
@@ -138,12 +140,28 @@ export class TimelineView {
     const pixel = (this.span.to - this.span.from) / Math.max(1, this.width());
     let index = 0;
     for (const [i, head] of this.heads.entries()) if (head.width_ns <= pixel) index = i;
+    return this.levelAt(index);
+  }
+
+  /** @param {number} index of a level @returns {Level} */
+  levelAt(index) {
     let level = this.levels.get(index);
     if (!level) {
       level = readLevel(this.store.recording, this.heads[index]);
       this.levels.set(index, level);
     }
     return level;
+  }
+
+  /** @param {number} fn @returns {{ fn: number, thread: number, depth: number, begin: number, duration: number }[]} its calls on the finest level */
+  callsOf(fn) {
+    if (!this.isThere) return [];
+    const level = this.levelAt(0);
+    const calls = [];
+    for (const { thread, depth, first, end } of level.lanes.values())
+      for (let i = first; i < end; i++)
+        if (level.fn[i] === fn) calls.push({ fn, thread, depth, begin: level.begin[i], duration: level.duration[i] });
+    return calls;
   }
 
   // --- where things are ----------------------------------------------------
@@ -246,6 +264,12 @@ export class TimelineView {
     for (let depth = 0; depth < track.shown; depth++) {
       const lane = level.lanes.get(`${track.thread} ${depth}`);
       if (lane) this.drawLane(g, level, lane, y + depth * CALL_ROW, ink);
+    }
+    if (this.marked?.thread === track.thread) {
+      const from = Math.max(this.left, this.xOf(this.marked.begin));
+      g.strokeStyle = color('--focus');
+      g.lineWidth = 2;
+      g.strokeRect(from, y + this.marked.depth * CALL_ROW + 0.5, Math.max(2, this.xOf(this.marked.begin + this.marked.duration) - from), CALL_ROW - 2);
     }
     g.fillStyle = ink.line;
     g.fillRect(0, y + track.shown * CALL_ROW + TRACK_GAP / 2 - 1, this.scroller.clientWidth, 1);
@@ -402,6 +426,7 @@ export class TimelineView {
   /** @param {{ level: Level, lane: Lane, index: number } | null} call */
   focus(call) {
     this.focused = call;
+    this.marked = null;
     this.redraw();
     if (!call) return fill(this.details);
     const { recording } = this.store;
@@ -411,6 +436,26 @@ export class TimelineView {
     announce(this.item.textContent);
     fill(this.details, el('div', { class: 'frame-name' }, el('b', {}, shorten(recording.fullName(fn), 600))),
       facts(figures), button('Callers and callees', () => this.onopen(fn), { class: 'small' }));
+  }
+
+  /** @param {{ fn: number, thread: number, depth: number, begin: number, duration: number, stopped?: number }} call to show, from another view */
+  reveal(call) {
+    const { store } = this;
+    const duration = call.duration + (call.stopped ?? 0);
+    if (store.state.threads && !store.state.threads.has(call.thread)) store.set({ threads: null });
+    if (call.depth >= MOST_ROWS) this.allRows = true;
+    store.set({ tab: 'threads' });
+    this.look({ from: call.begin - duration * 0.1, to: call.begin + duration * 1.1 });
+    const level = this.level();
+    const lane = level.lanes.get(`${call.thread} ${call.depth}`);
+    const index = lane ? this.firstAt(level, lane, call.begin) : 0;
+    const isThere = lane && index < lane.end && level.begin[index] === call.begin;
+    this.focus(isThere ? { level, lane, index } : null);
+    this.marked = { ...call, duration };
+    const track = this.tracks.find((one) => one.thread === call.thread);
+    if (track) this.scroller.scrollTop = Math.max(0, track.y + call.depth * CALL_ROW - this.scroller.clientHeight / 2);
+    if (!isThere) announce(`${store.recording.name(call.fn)}, lasts ${amount(call.duration, 'nanoseconds')}`);
+    this.scroller.focus();
   }
 
   /** @param {number} by calls of the same row */
