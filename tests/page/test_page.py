@@ -771,6 +771,7 @@ class Large(PageTest):
         self.silent(page)
 
 
+from test_address import *  # noqa: E402
 from test_calls import *  # noqa: E402
 from test_trust import *  # noqa: E402
 

@@ -44,6 +44,8 @@ export class FlameView {
     this.value = null;
     this.top = 0;
     this.zoomed = 0;
+    /** @type {(() => void) | null} */
+    this.onzoom = null;
     this.focused = 0;
     this.hovered = -1;
     /** @type {Frame[][]} */
@@ -365,6 +367,19 @@ export class FlameView {
     this.relayout();
     this.tell();
     announce(`Zoomed to ${this.sentence(this.zoomed)}`);
+    this.onzoom?.();
+  }
+
+  /** @param {number[]} path functions from the outermost on; those that are not there end it */
+  zoomTo(path) {
+    const { tree } = this;
+    let node = this.top;
+    for (const fn of tree ? path : []) {
+      const next = tree?.children(node).find((child) => tree?.fn[child] === fn);
+      if (!next) break;
+      node = next;
+    }
+    if (tree && node !== this.zoomed) this.zoom(node);
   }
 
   /** Zooms out to the caller. @returns {boolean} false if the top is shown already */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { BadData, readData } from './data.js';
+import { Address, spanWord } from './address.js';
 import { CallsView } from './calls.js';
 import { addShared, announce, button, el, fill, hideTip } from './dom.js';
 import { filterBar } from './filter.js';
@@ -68,6 +69,23 @@ class Page {
       el('main', {}, this.tabList(), this.bar.element, this.tabs.map((tab) => this.tabPanel(tab))), this.help);
     document.addEventListener('keydown', (event) => this.key(event));
     this.store.follow(['tab'], () => this.showTab());
+    this.address();
+  }
+
+  /** Shows what the address of the page says, and follows with it. */
+  address() {
+    const { timeline, profile: { flame } } = this;
+    const address = new Address(this.store, this.tabs.map(({ id }) => id), {
+      zoom: {
+        get: () => (flame.tree?.path(flame.zoomed) ?? []).map((node) => flame.tree?.fn[node]).join('.'),
+        set: (path) => flame.zoomTo(path ? path.split('.').map(Number) : []),
+      },
+      view: {
+        get: () => (this.store.state.tab === 'threads' && !timeline.showsRange ? spanWord(timeline.span) : ''),
+        set: (_, span) => (span ? timeline.look(span) : timeline.followRange()),
+      },
+    });
+    flame.onzoom = timeline.onlook = () => address.touch();
   }
 
   tabList() {

@@ -74,6 +74,8 @@ export class TimelineView {
     this.marked = null;
     /** @type {{ x: number, span: Span, moved: boolean } | null} */
     this.drag = null;
+    /** @type {(() => void) | null} */
+    this.onlook = null;
     this.height = 0;
     this.canvas = el('canvas', { 'aria-hidden': 'true' });
     this.spacer = el('div', { class: 'spacer' }, this.canvas);
@@ -127,12 +129,21 @@ export class TimelineView {
       this.scroller, this.details));
   }
 
-  /** Shows the range of the overview. */
-  followRange() {
+  /** @returns {Span} the range of the overview */
+  get range() {
     const { range } = this.store.state;
     const { buckets } = this.store.recording.header;
-    if (!range || !buckets) this.look(this.whole);
-    else this.look({ from: buckets.first_ns + range.from * buckets.width_ns, to: buckets.first_ns + range.to * buckets.width_ns });
+    if (!range || !buckets) return this.whole;
+    return this.within({ from: buckets.first_ns + range.from * buckets.width_ns, to: buckets.first_ns + range.to * buckets.width_ns });
+  }
+
+  get showsRange() {
+    const { from, to } = this.range;
+    return this.span.from === from && this.span.to === to;
+  }
+
+  followRange() {
+    this.look(this.range);
   }
 
   /** @returns {Level} for a pixel of so many nanoseconds */
@@ -328,13 +339,19 @@ export class TimelineView {
 
   // --- what a person does --------------------------------------------------
 
-  /** @param {Span} span */
-  look(span) {
+  /** @param {Span} span @returns {Span} as near to it as there is time, at least 10 ns */
+  within(span) {
     const whole = this.whole.to - this.whole.from;
     const width = Math.max(Math.min(whole, 10), Math.min(whole, span.to - span.from));
     const from = Math.max(this.whole.from, Math.min(this.whole.to - width, span.from));
-    this.span = { from, to: from + width };
+    return { from, to: from + width };
+  }
+
+  /** @param {Span} span */
+  look(span) {
+    this.span = this.within(span);
     this.relayout();
+    this.onlook?.();
   }
 
   /** @param {number} factor @param {number} [at] the time that stays where it is */

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/**
+ * The state of the page in the fragment of its address: a link says what one
+ * sees, and the browser's "back" works. What is wrong or unknown there, as in
+ * the link of another recording, is as if it were missing.
+ */
+
+/** A state is put into the address after so many ms without another: a browser refuses many. */
+const ADDRESS_MS = 200;
+
+/** @param {string | null} text @returns {{ from: number, to: number } | null} "FROM-TO" */
+function spanOf(text) {
+  const found = /^(\d{1,15})-(\d{1,15})$/.exec(text ?? '');
+  return found && Number(found[1]) < Number(found[2]) ? { from: Number(found[1]), to: Number(found[2]) } : null;
+}
+
+/** @param {{ from: number, to: number }} span @returns {string} */
+export function spanWord({ from, to }) {
+  return `${Math.round(Math.max(0, from))}-${Math.round(to)}`;
+}
+
+export class Address {
+  /**
+   * @param {import('./store.js').Store} store
+   * @param {string[]} tabs
+   * @param {Record<string, { get: () => string, set: (text: string, span: { from: number, to: number } | null) => void }>} others
+   *   parts of the state that views have
+   */
+  constructor(store, tabs, others) {
+    this.store = store;
+    this.tabs = tabs;
+    this.others = others;
+    this.initial = { ...store.state };
+    this.timer = 0;
+    addEventListener('popstate', () => this.read());
+    this.read();
+    store.listeners.push(() => this.touch());
+  }
+
+  /** To be called when a state has changed. */
+  touch() {
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.write(), ADDRESS_MS);
+  }
+
+  write() {
+    const words = this.words();
+    if (words !== location.hash.slice(1)) history.pushState(null, '', `#${words}`);
+  }
+
+  /** @returns {string} the state, without what is as in the beginning */
+  words() {
+    const { state, recording } = this.store;
+    const { buckets } = recording.header;
+    const words = new URLSearchParams();
+    for (const name of /** @type {const} */ (['tab', 'value', 'query']))
+      if (state[name] !== this.initial[name]) words.set(name, state[name]);
+    if (state.fn >= 0) words.set('function', `${state.fn} ${recording.fullName(state.fn)}`);
+    if (state.threads) words.set('threads', [...state.threads].join('.'));
+    if (state.range && buckets) {
+      const at = (/** @type {number} */ bucket) => buckets.first_ns + bucket * buckets.width_ns;
+      words.set('range', spanWord({ from: at(state.range.from), to: at(state.range.to) }));
+    }
+    if (state.durations) words.set('durations', spanWord(state.durations));
+    for (const [name, other] of Object.entries(this.others)) if (other.get()) words.set(name, other.get());
+    return words.toString();
+  }
+
+  /** Shows what the address says. */
+  read() {
+    const { store, initial } = this;
+    const { recording } = store;
+    const words = new URLSearchParams(location.hash.slice(1));
+    const one = (/** @type {string} */ name, /** @type {string[]} */ all, /** @type {string} */ otherwise) =>
+      all.find((word) => word === words.get(name)) ?? otherwise;
+    const chosen = words.get('threads');
+    const threads = chosen?.split('.').filter((word) => word && Number(word) in recording.threads).map(Number);
+    store.set({
+      tab: one('tab', this.tabs, initial.tab), value: one('value', recording.values.map(({ key }) => key), initial.value),
+      query: words.get('query') ?? '', fn: this.functionOf(words.get('function')),
+      threads: threads?.length || chosen === '' ? new Set(threads) : null, range: this.rangeOf(spanOf(words.get('range'))), durations: spanOf(words.get('durations')),
+    });
+    for (const [name, other] of Object.entries(this.others)) other.set(words.get(name) ?? '', spanOf(words.get(name)));
+    clearTimeout(this.timer);
+  }
+
+  /** @param {string | null} text "NUMBER NAME"; the number tells equal names apart @returns {number} */
+  functionOf(text) {
+    const { recording } = this.store;
+    const name = text?.slice(text.indexOf(' ') + 1);
+    const number = Number.parseInt(text ?? '', 10);
+    if (number in recording.fullNames && recording.fullName(number) === name) return number;
+    return name ? recording.fullNames.findIndex((_, fn) => recording.fullName(fn) === name) : -1;
+  }
+
+  /** @param {{ from: number, to: number } | null} span @returns {{ from: number, to: number } | null} in buckets */
+  rangeOf(span) {
+    const { buckets } = this.store.recording.header;
+    if (!span || !buckets) return null;
+    const at = (/** @type {number} */ ns) => (ns - buckets.first_ns) / buckets.width_ns;
+    const range = { from: Math.max(0, Math.floor(at(span.from))), to: Math.min(buckets.count, Math.ceil(at(span.to))) };
+    return range.from < range.to ? range : null;
+  }
+}
