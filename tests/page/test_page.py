@@ -509,9 +509,10 @@ class Driven(PageTest):
         page = self.sample("allocators", sample.allocators(450).base64())
         page.click_on("#tab-memory")
         count = "document.querySelectorAll('#view-memory tbody tr').length"
-        self.assertEqual(page.js(count), 200)
-        self.assertIn("200 of 450 functions are shown", page.text("#view-memory .more"))
+        self.assertEqual(page.js(count), 60)
+        self.assertIn("450 functions", page.text("#view-memory .caption"))
         page.click_on("#view-memory .more button")
+        self.assertEqual(page.js(count), 260)
         page.click_on("#view-memory .more button")
         self.assertEqual(page.js(count), 450)
         self.assertEqual(page.text("#view-memory .more"), "")
@@ -774,6 +775,7 @@ class Large(PageTest):
 from test_address import *  # noqa: E402
 from test_calls import *  # noqa: E402
 from test_trust import *  # noqa: E402
+from test_profile import *  # noqa: E402
 
 
 def main():

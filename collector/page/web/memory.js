@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-import { amount, baseName } from './format.js';
+import { amount } from './format.js';
 import { button, context, el, fill, soon } from './dom.js';
 import { color, onTheme } from './theme.js';
 import { drawAxis, SMALL } from './axis.js';
+import { FunctionTable } from './table.js';
 
 /** Memory: the bytes in use over time, and the functions that allocated the remaining blocks. */
 
@@ -11,14 +12,12 @@ import { drawAxis, SMALL } from './axis.js';
 const CURVE_HEIGHT = 190;
 const CURVE_AXIS = 20;
 const CURVE_LEFT = 70;
-const ALLOCATORS = 200; // rows at first, and rows more at a time
 
 /** The curve, its peak, and a table of functions that allocate. */
 export class MemoryView {
   /** @param {Store} store @param {(fn: number) => void} onopen @param {(key: string) => void} onvalue */
   constructor(store, onopen, onvalue) {
     this.store = store;
-    this.onopen = onopen;
     const { recording } = store;
     this.times = recording.data.numbers('heap.ns');
     this.bytes = recording.data.numbers('heap.bytes');
@@ -26,30 +25,22 @@ export class MemoryView {
     this.isThere = this.values.length > 0 || this.times.length > 1;
     this.canvas = el('canvas', { role: 'img' });
     this.curve = el('div', { class: 'curve' }, this.canvas);
-    this.head = el('thead');
-    this.body = el('tbody');
-    this.more = el('div', { class: 'more' });
-    this.limit = ALLOCATORS;
-    this.sort = this.values.findIndex((value) => value.key.startsWith('inuse'));
-    if (this.sort < 0) this.sort = 0;
+    this.table = new FunctionTable(store, onopen, this.values);
+    fill(this.table.panelHead, el('h2', {}, 'Who allocated it'),
+      el('span', { class: 'muted' }, 'In use at the end: blocks that were never freed. Of the whole recording.'),
+      el('span', { class: 'space' }),
+      el('span', { class: 'muted' }, 'Flame graph:'), this.values.map((value) => button(value.title,
+        () => onvalue(value.key), { class: 'small', 'aria-label': `Flame graph: ${value.title}` })));
     this.element = el('div', { class: 'view' },
       this.times.length > 1 ? el('section', { class: 'panel', 'aria-label': 'Memory over time' },
         el('div', { class: 'panel-head' }, el('h2', {}, 'Memory in use'), el('span', { class: 'muted' }, this.sentence())), this.curve) : null,
-      this.values.length ? el('section', { class: 'panel functions', 'aria-label': 'Who allocated it' },
-        el('div', { class: 'panel-head' }, el('h2', {}, 'Who allocated it'),
-          el('span', { class: 'muted' }, 'In use at the end: blocks that were never freed. Of the whole recording.'),
-          el('span', { class: 'space' }),
-          el('span', { class: 'muted' }, 'Flame graph:'), this.values.map((value) => button(value.title,
-            () => onvalue(value.key), { class: 'small', 'aria-label': `Flame graph: ${value.title}` }))),
-        el('div', { class: 'scroll', tabindex: -1 }, el('table', {}, this.head, this.body)), this.more) : null);
+      this.values.length ? this.table.element : null);
     this.redraw = soon(() => this.draw());
     if (!this.isThere) return;
     this.canvas.setAttribute('aria-label', `Memory in use over time. ${this.sentence()}`);
-    this.fillTable();
     onTheme(() => this.draw());
     new ResizeObserver(this.redraw).observe(this.curve);
     store.follow(['range', 'tab'], this.redraw);
-    store.follow(['query'], () => this.fillTable());
   }
 
   /** One standard error of the peak, where blocks were sampled. */
@@ -144,43 +135,5 @@ export class MemoryView {
     const room = g.measureText(text).width;
     g.fillStyle = color('--text');
     g.fillText(text, at + 8 + room > box.x + box.width ? at - 8 - room : at + 8, y(heap.peak_bytes) + 1);
-  }
-
-  fillTable() {
-    const { recording, matcher } = this.store;
-    const sums = this.values.map((value) => recording.functionSums(value, { range: null, threads: null }, 'self').self);
-    if (!sums.length) return;
-    const list = [];
-    for (let fn = 0; fn < recording.functions; fn++)
-      if (sums.some((sum) => sum[fn]) && (!matcher || matcher(recording.fullName(fn)) || matcher(recording.name(fn)))) list.push(fn);
-    const by = sums[this.sort];
-    list.sort((a, b) => by[b] - by[a] || sums[0][b] - sums[0][a] || a - b);
-    fill(this.head, el('tr', {}, el('th', { scope: 'col' }, 'Function'),
-      this.values.map((value, i) => el('th', { scope: 'col', class: 'number', 'aria-sort': i === this.sort ? 'descending' : 'none' },
-        button(value.title, () => this.sortBy(i)))), el('th', { scope: 'col' }, 'Module')));
-    const shown = list.slice(0, this.limit);
-    fill(this.body, shown.map((fn) => el('tr', {},
-      el('th', { scope: 'row' }, button(recording.name(fn), () => this.onopen(fn), { class: 'link' })),
-      this.values.map((value, i) => el('td', { class: 'number', 'data-raw': sums[i][fn] },
-        sums[i][fn] ? `${value.estimated ? '~' : ''}${amount(sums[i][fn], value.unit)}` : '')),
-      el('td', { class: 'module' }, baseName(recording.module(fn))))));
-    fill(this.more, list.length > shown.length ? [
-      el('span', { class: 'muted' }, `${amount(shown.length, 'count')} of ${amount(list.length, 'count')} functions are shown.`),
-      button(`Show ${Math.min(ALLOCATORS, list.length - shown.length)} more`, () => this.showMore()),
-    ] : []);
-  }
-
-  showMore() {
-    const first = this.limit;
-    this.limit += ALLOCATORS;
-    this.fillTable();
-    this.body.rows[first]?.querySelector('button')?.focus();
-  }
-
-  /** @param {number} index of a value */
-  sortBy(index) {
-    this.sort = index;
-    this.fillTable();
-    this.head.querySelectorAll('button')[index]?.focus();
   }
 }

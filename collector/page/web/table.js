@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { amount, baseName, change, changePercent, percent } from './format.js';
 import { announce, button, el, fill } from './dom.js';
+import { ALL } from './model.js';
 
 /**
  * The table of functions. It is a table of the document, so that its figures,
@@ -23,30 +24,39 @@ const PARTS = ['on_cpu', 'runnable', 'blocked'];
 
 /** Names, sorted by what a column says. */
 export class FunctionTable {
-  /** @param {Store} store @param {(fn: number) => void} onopen */
-  constructor(store, onopen) {
+  /**
+   * @param {Store} store
+   * @param {(fn: number) => void} onopen
+   * @param {ValueHead[]} [values] the columns, of the whole recording; without it they follow the chosen value
+   */
+  constructor(store, onopen, values) {
     this.store = store;
     this.onopen = onopen;
-    this.sort = store.recording.isDiff ? 'self.change' : 'self';
+    this.values = values;
+    /** The column that somebody has chosen; '': none. */
+    this.chosen = '';
+    this.sort = 'self';
     this.descending = true;
     this.limit = FIRST_ROWS;
+    /** The share of wall time that is not on a CPU, if that is most of it. */
+    this.waiting = 0;
     this.allValues = false;
     /** @type {Column[]} */
     this.columns = [];
     /** @type {Float64Array | null} */
     this.counts = null;
     this.exact = true;
-    this.caption = el('caption');
+    this.caption = el('p', { class: 'caption' });
     this.head = el('thead');
     this.body = el('tbody', { onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event) });
     this.more = el('div', { class: 'more' });
     const every = el('input', { type: 'checkbox', onchange: () => this.showAllValues(every.checked) });
-    this.element = el('section', { class: 'panel functions', 'aria-label': 'Functions' },
-      el('div', { class: 'panel-head' }, el('h2', {}, 'Functions'),
-        store.recording.values.length > 1 && !store.recording.isDiff
-          ? el('label', { class: 'check' }, every, 'All values') : null),
-      el('div', { class: 'scroll', tabindex: -1 }, el('table', {}, this.caption, this.head, this.body)), this.more);
-    store.follow(['value', 'range', 'threads'], () => this.update());
+    this.panelHead = el('div', { class: 'panel-head' }, el('h2', {}, 'Functions'),
+      store.recording.values.length > 1 && !store.recording.isDiff && !values
+        ? el('label', { class: 'check' }, every, 'All values') : null);
+    this.element = el('section', { class: 'panel functions', 'aria-label': 'Functions' }, this.panelHead, this.caption,
+      el('div', { class: 'scroll', tabindex: -1 }, el('table', { 'aria-label': 'Functions' }, this.head, this.body)), this.more);
+    store.follow(values ? [] : ['value', 'range', 'threads'], () => this.update());
     store.follow(['query'], () => this.rows());
   }
 
@@ -61,18 +71,44 @@ export class FunctionTable {
     const calls = this.callsValue();
     this.counts = calls ? this.sums(calls).self : null;
     this.exact = true;
-    this.columns = recording.isDiff ? this.diffColumns(value) : this.columnsOf(value);
-    if (this.allValues)
-      for (const other of recording.values) if (other !== value) this.columns.push(...this.brief(other));
-    if (!this.allValues && !recording.isDiff) this.columns.push(...this.partsOf(value));
-    if (!this.columns.some((column) => column.id === this.sort)) this.sort = 'self';
+    if (this.values) this.columns = this.values.map((one) => this.brief(one, ALL)[0]);
+    else if (recording.isDiff) this.columns = this.diffColumns(value);
+    else {
+      this.columns = [...this.columnsOf(value), ...this.partsOf(value)];
+      if (this.allValues)
+        for (const other of recording.values)
+          this.columns.push(...this.brief(other).filter(({ id }) => other !== value && !this.columns.some((one) => one.id === id)));
+    }
+    const usual = this.usualSort();
+    this.sort = this.chosen === 'name' || this.columns.some(({ id }) => id === this.chosen) ? this.chosen : usual;
     this.header();
     this.rows();
   }
 
-  /** @param {ValueHead} value @param {'self' | 'base'} side */
-  sums(value, side = 'self') {
-    const { recording, selection } = this.store;
+  /** @returns {string} the column that sorts if nobody has chosen: threads that sleep shall not be on top */
+  usualSort() {
+    const sum = (/** @type {Column | undefined} */ column) => {
+      let all = 0;
+      for (let fn = 0; column && fn < this.store.recording.functions; fn++) all += column.raw(fn);
+      return all;
+    };
+    this.waiting = 0;
+    if (this.values) {
+      const known = this.columns.filter(sum);
+      return (known.find(({ id }) => id.startsWith('inuse')) ?? known[0] ?? this.columns[0])?.id ?? 'name';
+    }
+    if (this.store.recording.isDiff) return 'self.change';
+    if (this.store.value.key !== 'wall') return 'self';
+    const busy = this.columns.find(({ id }) => id === 'on_cpu.self' || id === 'cpu.self');
+    const [on, all] = [sum(busy), sum(this.columns[0])];
+    if (!busy || !on || on >= all / 2) return 'self';
+    this.waiting = 1 - on / all;
+    return busy.id;
+  }
+
+  /** @param {ValueHead} value @param {'self' | 'base'} side @param {import('./model.js').Selection} selection */
+  sums(value, side = 'self', selection = this.store.selection) {
+    const { recording } = this.store;
     const sums = recording.functionSums(value, selection, side);
     if (!sums.exact) this.exact = false;
     return sums;
@@ -90,15 +126,16 @@ export class FunctionTable {
     const calls = this.callsValue();
     const isCalls = value === calls;
     const about = value.estimated ? '~' : '';
+    const own = isCalls ? 'Calls' : 'Self';
     const share = (/** @type {Float64Array} */ of) => (/** @type {number} */ fn) => percent(of[fn], whole);
     /** @type {Column[]} */
     const columns = [
-      { id: 'self', title: isCalls ? 'Calls' : 'Self', hint: `${value.title} in the function itself`,
+      { id: 'self', title: own, hint: `${value.title} in the function itself`,
         raw: (fn) => self[fn], text: (fn) => about + amount(self[fn], value.unit), bar: (fn) => self[fn] / whole },
-      { id: 'self%', title: '%', hint: 'Share of all', raw: (fn) => self[fn], text: share(self) },
+      { id: 'self%', title: `${own} %`, hint: 'Share of all', raw: (fn) => self[fn], text: share(self) },
       { id: 'total', title: 'Total', hint: `${value.title} in the function and all it calls`,
         raw: (fn) => total[fn], text: (fn) => about + amount(total[fn], value.unit), bar: (fn) => total[fn] / whole },
-      { id: 'total%', title: '%', hint: 'Share of all', raw: (fn) => total[fn], text: share(total) },
+      { id: 'total%', title: 'Total %', hint: 'Share of all', raw: (fn) => total[fn], text: share(total) },
     ];
     if (isCalls || !calls) return columns;
     const { self: count, exact } = this.sums(calls);
@@ -127,28 +164,27 @@ export class FunctionTable {
     return [column('median', 'Median', 'Half of the calls'), column('p99', 'p99', '99 of 100 calls'), column('max', 'Max', 'All calls')];
   }
 
-  /** @param {ValueHead} value @returns {Column[]} the parts of a time, where they are known: of the whole recording */
+  /** @param {ValueHead} value @returns {Column[]} the parts of a time; where they are not known, its CPU time */
   partsOf(value) {
     const { recording, selection } = this.store;
-    if (value.key !== 'wall' || selection.range || selection.threads) return [];
-    return recording.values.filter((part) => PARTS.includes(part.key)).map((part) => {
-      const { self } = this.sums(part);
-      return { id: `${part.key}.self`, title: part.title, hint: `Of the time in the function itself: ${part.title.toLowerCase()}`,
-        raw: (/** @type {number} */ fn) => self[fn],
-        text: (/** @type {number} */ fn) => (self[fn] ? amount(self[fn], part.unit) : '') };
-    });
+    if (value.key !== 'wall') return [];
+    const parts = recording.values.filter((part) => PARTS.includes(part.key));
+    const known = parts.length && !selection.range && !selection.threads ? parts
+      : recording.values.filter((one) => one.key === 'cpu' && recording.obeys(one, selection));
+    return known.map((part) => ({ ...this.brief(part)[0], title: part.title,
+      hint: `Of the time in the function itself: ${part.title.toLowerCase()}` }));
   }
 
-  /** @param {ValueHead} value @returns {Column[]} */
-  brief(value) {
-    const { self, total } = this.sums(value);
+  /** @param {ValueHead} value @param {import('./model.js').Selection} [selection] @returns {Column[]} */
+  brief(value, selection) {
+    const { self, total } = this.sums(value, 'self', selection);
     const about = value.estimated ? '~' : '';
     const text = (/** @type {Float64Array} */ of) => (/** @type {number} */ fn) =>
       of[fn] ? about + amount(of[fn], value.unit) : '';
-    const columns = [{ id: `${value.key}.self`, title: `${value.title}, self`, hint: `${value.title} in the function itself`,
+    const columns = [{ id: `${value.key}.self`, title: this.values ? value.title : `${value.title}, self`, hint: `${value.title} in the function itself`,
       raw: (/** @type {number} */ fn) => self[fn], text: text(self) }];
     if (value !== this.callsValue())
-      columns.push({ id: `${value.key}.total`, title: 'total', hint: `${value.title} with all it calls`,
+      columns.push({ id: `${value.key}.total`, title: `${value.title}, total`, hint: `${value.title} with all it calls`,
         raw: (/** @type {number} */ fn) => total[fn], text: text(total) });
     return columns;
   }
@@ -164,10 +200,10 @@ export class FunctionTable {
       return [
         { id: `${part}.a`, title: `${title} A`, hint: `${value.title} before`, raw: (fn) => a[fn], text: (fn) => amount(a[fn], unit) },
         { id: part, title: `${title} B`, hint: `${value.title} after`, raw: (fn) => b[fn], text: (fn) => amount(b[fn], unit) },
-        { id: `${part}.change`, title: 'Change', hint: 'B without A', raw: (fn) => b[fn] - a[fn],
+        { id: `${part}.change`, title: `${title} change`, hint: 'B without A', raw: (fn) => b[fn] - a[fn],
           size: (fn) => Math.abs(b[fn] - a[fn]),
           text: (fn) => (b[fn] === a[fn] ? '' : change(b[fn] - a[fn], unit)) },
-        { id: `${part}.percent`, title: '%', hint: 'Change in percent of A',
+        { id: `${part}.percent`, title: `${title} %`, hint: 'Change in percent of A',
           raw: (fn) => (a[fn] ? b[fn] / a[fn] : b[fn] ? Number.POSITIVE_INFINITY : 1), text: (fn) => changePercent(a[fn], b[fn]) },
       ];
     };
@@ -198,7 +234,7 @@ export class FunctionTable {
   /** @param {string} id */
   sortBy(id) {
     this.descending = this.sort === id ? !this.descending : id !== 'name';
-    this.sort = id;
+    this.chosen = this.sort = id;
     this.limit = FIRST_ROWS;
     this.header();
     this.rows();
@@ -218,10 +254,11 @@ export class FunctionTable {
     const byName = (/** @type {number} */ a, /** @type {number} */ b) =>
       recording.name(a) < recording.name(b) ? -1 : recording.name(a) > recording.name(b) ? 1 : a - b;
     if (!column) return list.sort((a, b) => sign * byName(a, b));
+    const own = this.columns.find(({ id }) => id === 'self');
     const raw = new Map(list.map((fn) => [fn, (column.size ?? column.raw)(fn)]));
     return list.sort((a, b) => {
       const [x, y] = [raw.get(a) ?? 0, raw.get(b) ?? 0];
-      return x < y ? -sign : x > y ? sign : byName(a, b);
+      return x < y ? -sign : x > y ? sign : (own?.raw(b) ?? 0) - (own?.raw(a) ?? 0) || byName(a, b);
     });
   }
 
@@ -248,7 +285,10 @@ export class FunctionTable {
   /** @param {number} count */
   describe(count) {
     const { value, state } = this.store;
-    const parts = [`${amount(count, 'count')} ${count === 1 ? 'function' : 'functions'}`, value.title];
+    const parts = [`${amount(count, 'count')} ${count === 1 ? 'function' : 'functions'}`];
+    if (!this.values) parts.push(value.title);
+    if (this.waiting && !this.chosen)
+      parts.push(`most on a CPU first, as ${percent(this.waiting, 1)} of the time is waiting`);
     if (state.query.trim()) parts.push(`that match “${state.query.trim()}”`);
     if (!this.exact) parts.push('reckoned from stacks; those below 0.1 % are “(too small to show)”');
     this.caption.textContent = parts.join(' · ');
@@ -262,20 +302,26 @@ export class FunctionTable {
     return el('tr', { 'data-name': recording.fullName(fn) },
       el('th', { scope: 'row' },
         button(name, () => this.onopen(fn), { class: 'link', title: `${recording.fullName(fn).slice(0, 1000)}\n${recording.place(fn)}`.trim() }),
-        this.badge(fn)),
+        this.badges(fn)),
       this.columns.map((column) => this.cell(column, fn)),
       el('td', { class: 'module', title: module }, baseName(module)));
   }
 
-  /** @param {number} fn @returns {HTMLElement | null} says it of a function whose calls were not all recorded */
-  badge(fn) {
+  /** @param {number} fn @returns {HTMLElement[]} says what its figures leave out, or that it mostly waits */
+  badges(fn) {
     const { recording, selection } = this.store;
-    if (!this.counts || recording.isDiff || selection.range || selection.threads) return null;
+    const badge = (/** @type {string} */ text, /** @type {string} */ title) => el('span', { class: 'badge', title }, text);
+    const badges = [];
+    const blocked = this.columns.find(({ id }) => id === 'blocked.self');
+    const [waits, own] = [blocked?.raw(fn) ?? 0, this.columns[0].raw(fn)];
+    if (this.waiting && blocked && waits > own / 2) badges.push(badge(`waits ${percent(waits, own)}`, 'So much of its own time is blocked'));
+    if (!this.counts || this.values || recording.isDiff || selection.range || selection.threads) return badges;
     const count = this.counts[fn];
     const recorded = recording.recordedOf(fn, count);
-    if (recorded >= count) return null;
-    return el('span', { class: 'badge', title: 'The others were counted: they have no time, and no place in the tree of stacks' },
-      `${amount(recorded, 'count')} of ${amount(count, 'count')} calls recorded`);
+    if (recorded < count)
+      badges.push(badge(`${amount(recorded, 'count')} of ${amount(count, 'count')} calls recorded`,
+        'The others were counted: they have no time, and no place in the tree of stacks'));
+    return badges;
   }
 
   /** @param {Column} column @param {number} fn */
