@@ -4,7 +4,7 @@
 import sample
 from test_page import PageTest, RICH_DATA
 
-__all__ = ["Tables"]
+__all__ = ["Stacks", "Tables"]
 
 TITLES = "[...document.querySelectorAll('%s thead th')].map((th) => th.textContent)"
 
@@ -94,4 +94,190 @@ class Tables(PageTest):
         self.assertEqual(page.text("#view-memory th[aria-sort=descending]"), "Allocated")
         page.click_on('#view-memory th[data-id="name"] button')
         self.assertEqual(page.text("#view-memory tbody th"), "large")
+        self.silent(page)
+
+
+def stacks():
+    """
+    A stack through libc, recursion, and one function from two callers:
+      main -> qsort (libc) -> compare -> strcmp (libc)
+      main -> walk -> walk -> compare
+    """
+    data = sample.Data()
+    names = ["main", "qsort", "compare", "strcmp", "walk", "</script>\u202e"]
+    libc, app = data.text("/usr/lib/libc.so.6"), data.text("/usr/bin/app")
+    names = ["(too small to show)"] + names
+    data.column("function.name", "u", [data.text(name) for name in names])
+    data.column("function.short", "u", [data.text(name) for name in names])
+    data.column("function.module", "u", [0, app, libc, app, libc, app, app])
+    data.nodes([(0, 1), (1, 2), (2, 3), (3, 4), (1, 5), (5, 5), (6, 3), (1, 6)])
+    wall = [10, 20, 30, 40, 50, 60, 70, 5]
+    data.value("wall", "nanoseconds", list(enumerate(wall)), title="Wall time")
+    for key, title, part in (("on_cpu", "On CPU", 2), ("runnable", "Runnable", 0), ("blocked", "Blocked", 8)):
+        own = [(i, n * part // 10 if i < 4 else n * (10 - part) // 10 if part else 0) for i, n in enumerate(wall)]
+        data.value(key, "nanoseconds", [entry for entry in own if entry[1]], title=title, **{"from": "switches"})
+    return data
+
+
+class Stacks(PageTest):
+    """The stacks as graphs and as tables; what is folded, hidden or left."""
+
+    ITEM = ".flame [role=treeitem]"
+    ROWS = """[...document.querySelectorAll('.stacks tbody tr')].map((row) => [Number(row.getAttribute('aria-level')),
+        row.querySelector('button.link:last-child').textContent, Number(row.querySelector('td').dataset.raw)])"""
+
+    def choose(self, page, text, label="Show"):
+        """Chooses in a list of the panel."""
+        page.js("""(() => { const field = [...document.querySelectorAll('.stacks .field')].find((f) => f.firstChild.textContent === '%s');
+            const select = field.querySelector('select');
+            select.value = [...select.options].find((o) => o.textContent === '%s').value;
+            select.dispatchEvent(new Event('change')); })()""" % (label, text))
+        page.painted()
+
+    def check_box(self, page, text):
+        page.js("""[...document.querySelectorAll('.stacks label.check')].find((l) => l.textContent === '%s')
+            .querySelector('input').click()""" % text)
+        page.painted()
+
+    def walk(self, page, *keys):
+        """What the frame says that these keys lead to."""
+        page.press("f", "Home", *keys)
+        return page.text(self.ITEM)
+
+    def menu(self, page, text):
+        """Chooses in the menu of the frame with the focus."""
+        page.press("m")
+        items = page.js("[...document.querySelectorAll('[role=menuitem]')].map((b) => b.textContent)")
+        at = [i for i, item in enumerate(items) if item.startswith(text)]
+        self.assertEqual(len(at), 1, items)
+        page.press(*["ArrowDown"] * at[0], "Enter")
+        page.painted()
+
+    def test_bottom_up(self):
+        """As a graph and as a table: functions by their own time, and below them who called."""
+        page = self.sample("stacks", stacks().base64())
+        self.choose(page, "Bottom-up graph")
+        self.assertTrue(self.walk(page, "ArrowDown").startswith("walk, total 110 ns (38.6 %), "), page.text(self.ITEM))
+        self.assertTrue(self.walk(page, "ArrowDown", "ArrowRight").startswith("compare, total 100 ns (35.1 %), "))
+        self.assertIn("2 callers", page.text(self.ITEM))
+        self.assertTrue(self.walk(page, "ArrowDown", "ArrowRight", "ArrowDown").startswith("walk, total 70 ns"))
+        self.shot(page, "bottom-up-graph")
+        self.choose(page, "Bottom-up table")
+        rows = page.js(self.ROWS)
+        self.assertEqual(rows, [[1, "walk", 110], [1, "compare", 100], [1, "strcmp", 40], [1, "qsort", 20], [1, "main", 10],
+                                [1, "</script>⟨U+202E⟩", 5]])
+        page.js("document.querySelectorAll('.stacks tbody tr')[1].querySelector('button:last-child').focus()")
+        page.press("ArrowRight")
+        self.assertEqual(page.js(self.ROWS)[1:4], [[1, "compare", 100], [2, "walk", 70], [2, "qsort", 30]])
+        page.press("ArrowDown", "ArrowRight", "ArrowDown", "ArrowRight")
+        self.assertEqual(page.js(self.ROWS)[2:5], [[2, "walk", 70], [3, "walk", 70], [4, "main", 70]])
+        page.press("ArrowLeft", "ArrowLeft")
+        self.assertEqual(page.js("document.activeElement.textContent"), "walk")
+        self.shot(page, "bottom-up-table")
+        self.silent(page)
+
+    def test_call_tree(self):
+        """The call tree opens along the largest stack; figures are those of the frames."""
+        page = self.sample("stacks", stacks().base64(), width=390, dark=True)
+        self.choose(page, "Call tree")
+        self.assertEqual(page.js(self.ROWS), [[1, "main", 285], [2, "walk", 180], [3, "walk", 130], [4, "compare", 70],
+                                              [2, "qsort", 90], [2, "</script>⟨U+202E⟩", 5]])
+        self.assertEqual(page.js("[...document.querySelectorAll('.stacks tr:nth-child(3) td')].map((c) => c.textContent)"),
+                         ["130 ns", "45.6 %", "60 ns", "21.1 %"])
+        self.assertLessEqual(page.js("document.scrollingElement.scrollWidth"), 390)
+        self.shot(page, "call-tree-390")
+        self.silent(page)
+
+    def test_fold_libraries(self):
+        """Frames of libc become part of their callers, and equal stacks become one."""
+        page = self.sample("stacks", stacks().base64())
+        self.check_box(page, "Fold libc and perfrec")
+        self.assertTrue(self.walk(page, "ArrowDown").startswith("main, total 285 ns (100.0 %), self 30 ns"), page.text(self.ITEM))
+        self.assertTrue(self.walk(page, "ArrowDown", "ArrowDown", "ArrowRight").startswith("compare, total 70 ns (24.6 %), self 70 ns"))
+        self.choose(page, "Bottom-up graph")
+        self.assertTrue(self.walk(page, "ArrowDown").startswith("compare, total 140 ns"), page.text(self.ITEM))
+        self.check_box(page, "Fold libc and perfrec")
+        self.assertTrue(self.walk(page, "ArrowDown").startswith("walk, total 110 ns"))
+        self.silent(page)
+
+    def test_menu(self):
+        """Focus, hide, fold, and back again; by keyboard and by the mouse."""
+        page = self.sample("stacks", stacks().base64())
+        self.walk(page, "ArrowDown", "ArrowDown", "ArrowRight")
+        self.menu(page, "Only stacks with qsort")
+        self.assertTrue(self.walk(page).startswith("all, total 90 ns"), page.text(self.ITEM))
+        self.assertEqual(page.text(".chips"), "Only stacks with qsort×")
+        self.walk(page, *["ArrowDown"] * 4)
+        self.menu(page, "Hide strcmp")
+        self.assertTrue(self.walk(page).startswith("all, total 50 ns"))
+        self.shot(page, "cut")
+        page.click_on(".chips .chip button")
+        self.assertTrue(self.walk(page).startswith("all, total 245 ns"))
+        page.click_on(".chips .chip button")
+        self.assertTrue(self.walk(page).startswith("all, total 285 ns"))
+        x, y, _, _ = page.box(".flame")
+        page.mouse("mousePressed", x + 30, y + 47, button="right", buttons=2, clickCount=1)
+        page.mouse("mouseReleased", x + 30, y + 47, button="right", clickCount=1)
+        page.painted()
+        self.shot(page, "menu")
+        page.press("ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "Enter")
+        page.painted()
+        self.assertEqual(page.text(".chips"), "Folded walk×")
+        self.assertTrue(self.walk(page, "ArrowDown").startswith("main, total 285 ns (100.0 %), self 120 ns"), page.text(self.ITEM))
+        page.press("m", "Escape")
+        self.assertTrue(page.js("document.querySelector('[role=menu]').hidden"))
+        self.assertTrue(page.js("document.activeElement.classList.contains('flame')"))
+        self.silent(page)
+
+    def test_copy(self):
+        """A name and a stack, with marks of hostile names made visible."""
+        page = self.sample("stacks", stacks().base64())
+        page.js("(() => { window.copied = []; navigator.clipboard.writeText = async (text) => { window.copied.push(text); }; })()")
+        self.walk(page, "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown")
+        self.menu(page, "Copy stack")
+        self.walk(page, "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight")
+        self.menu(page, "Copy name")
+        self.choose(page, "Bottom-up table")
+        page.js("document.querySelectorAll('.stacks tbody tr')[1].querySelector('button:last-child').focus()")
+        page.press("ArrowRight", "ArrowDown")
+        self.menu(page, "Copy stack")
+        self.assertEqual(page.js("window.copied"), ["main\nwalk\nwalk\ncompare", "</script>⟨U+202E⟩", "walk\ncompare"])
+        self.silent(page)
+
+    def test_filter(self):
+        """Only the stacks with a match, not only marks."""
+        page = self.sample("stacks", stacks().base64())
+        self.assertTrue(page.js("document.querySelector('.stacks label.check').hidden"))
+        page.press("/")
+        page.type("strcmp")
+        self.check_box(page, "Only matches")
+        page.press("Enter")
+        self.assertTrue(page.text(self.ITEM).startswith("strcmp, total 40 ns (100.0 %)"), page.text(self.ITEM))
+        self.assertEqual(page.text("#found"), "100.0 % matched (40 ns)")
+        page.press("/", "Escape")
+        self.assertTrue(self.walk(page).startswith("all, total 285 ns"))
+        page.press("/")
+        page.type("nothing like it")
+        page.painted()
+        self.assertFalse(page.js("document.querySelector('.stacks .empty').hidden"))
+        self.silent(page)
+
+    def test_colours(self):
+        """By module, and by state, with a legend that has the colours of the frames."""
+        page = self.sample("stacks", stacks().base64())
+        legend = "[...document.querySelectorAll('.legend li')].map((li) => li.textContent)"
+        self.assertEqual(page.js(legend), ["app 78.9 %", "libc.so.6 21.1 %"])
+        self.choose(page, "by state", "Colours")
+        words = page.js(legend)
+        self.assertEqual(words[:3], ["On CPU 58.9 %", "Runnable 0.0 %", "Blocked 41.1 %"])
+        self.walk(page, "ArrowDown", "ArrowDown")
+        self.assertIn("on cpu 144 ns", page.text(self.ITEM))
+        # walk is on a CPU for 8 of 10, qsort is blocked for 8 of 10.
+        on_cpu, blocked = (self.pixels(page, x, 47, 1)[:3] for x in (300, 900))
+        self.assertGreater(on_cpu[0], on_cpu[2])
+        self.assertGreater(blocked[2], blocked[0])
+        self.shot(page, "states")
+        page.press("v")
+        page.painted()
+        self.assertIn("States are known of wall time of the whole recording only.", page.js(legend))
         self.silent(page)

@@ -16,9 +16,11 @@ import { color, isPrinting, onTheme } from './theme.js';
  * @typedef {{
  *   recording: Recording, palette: import('./theme.js').Palette, label: string, up?: boolean,
  *   onfocus: (view: FlameView, node: number) => void, onopen: (fn: number) => void,
+ *   onmenu: (view: FlameView, node: number, x: number, y: number) => void,
  * }} FlameOptions
  *   up: callers are above their callees; onfocus: called when a frame gets the
- *   pointer or the focus; onopen: called to show callers and callees of a function
+ *   pointer or the focus; onopen: called to show callers and callees of a function;
+ *   onmenu: called to show what else can be done with a frame, at this place of the window
  * @typedef {{ node: number, x: number, width: number, count: number }} Frame
  *   count: the number of frames that are drawn as one because each is too
  *   narrow; 0: a frame of its own
@@ -53,9 +55,12 @@ export class FlameView {
     this.zoomRow = 0;
     /** @type {((text: string) => boolean) | null} */
     this.matcher = null;
-    this.matches = new Uint8Array(0);
+    /** By function: 1 matches, 0 does not, -1 is not known. */
+    this.matches = new Int8Array(0);
     /** @type {import('./theme.js').ColorBy} */
     this.colors = 'module';
+    /** The values that colours are of, if the sums of the tree have them. @type {ValueHead[]} */
+    this.states = [];
     this.whole = 0;
     this.wholeBase = 0;
     this.canvas = el('canvas', { 'aria-hidden': 'true' });
@@ -72,13 +77,14 @@ export class FlameView {
     return el('div', {
       class: 'flame', role: 'tree', tabindex: 0, 'aria-label': this.options.label,
       'aria-activedescendant': this.item.id,
-      'aria-description': 'Arrows: caller, callee, neighbours. Enter: zoom. Backspace: back. s: callers and callees.',
+      'aria-description': 'Arrows: caller, callee, neighbours. Enter: zoom. Backspace: back. s: callers and callees. m: more.',
       onkeydown: (/** @type {KeyboardEvent} */ event) => this.key(event),
       onscroll: () => this.redraw(),
       onfocus: () => this.tell(),
       onmousemove: (/** @type {MouseEvent} */ event) => this.hover(event),
       onmouseleave: () => this.leave(),
       onclick: (/** @type {MouseEvent} */ event) => this.click(event),
+      oncontextmenu: (/** @type {PointerEvent} */ event) => this.contextMenu(event),
     }, this.item, this.spacer);
   }
 
@@ -86,20 +92,22 @@ export class FlameView {
    * @param {FlameTree} tree
    * @param {ValueHead} value
    * @param {{ top?: number, keep?: boolean, whole: number, wholeBase: number }} how
-   *   top: the node at the bottom of the rows; keep: zoom and focus stay, the
-   *   tree has the same nodes; whole: 100 %
+   *   top: the node at the bottom of the rows; keep: zoom and focus stay, if the
+   *   tree has their stacks; whole: 100 %
    */
   show(tree, value, how) {
+    const before = this.tree;
+    const stay = (/** @type {number} */ node) =>
+      (how.keep && before?.up === tree.up ? tree.find(before.path(node).map((n) => before.fn[n])) : 0);
+    [this.zoomed, this.focused] = [stay(this.zoomed), stay(this.focused)];
     this.tree = tree;
     this.value = value;
     this.top = how.top ?? 0;
     this.whole = how.whole;
     this.wholeBase = how.wholeBase;
-    const there = (/** @type {number} */ node) => how.keep && node < tree.fn.length && tree.width[node] > 0;
-    if (!there(this.zoomed)) this.zoomed = this.top;
-    if (!there(this.focused)) this.focused = this.zoomed;
+    if (!this.zoomed) this.zoomed = this.top;
+    if (!this.focused) this.focused = this.zoomed;
     this.hovered = -1;
-    this.findMatches();
     this.describe();
     this.relayout();
   }
@@ -107,35 +115,28 @@ export class FlameView {
   /** @param {((text: string) => boolean) | null} matcher */
   search(matcher) {
     this.matcher = matcher;
-    this.findMatches();
+    this.matches = new Int8Array(Math.max(1, this.recording.functions)).fill(-1);
     this.redraw();
   }
 
-  findMatches() {
-    const { tree, matcher, recording } = this;
-    if (!tree) return;
-    this.matches = new Uint8Array(tree.fn.length);
-    if (!matcher) return;
-    const byFunction = new Int8Array(Math.max(1, recording.functions)).fill(-1);
-    for (let n = 1; n < tree.fn.length; n++) {
-      const fn = tree.fn[n];
-      if (byFunction[fn] < 0) byFunction[fn] = Number(matcher(recording.name(fn)) || matcher(recording.fullName(fn)));
-      this.matches[n] = byFunction[fn];
-    }
+  /** @param {number} fn @returns {boolean} */
+  matchesFunction(fn) {
+    const { matcher, matches, recording } = this;
+    if (!matcher) return false;
+    if (matches[fn] < 0) matches[fn] = Number(matcher(recording.name(fn)) || matcher(recording.fullName(fn)));
+    return matches[fn] > 0;
   }
 
-  /** @returns {{ sum: number, of: number }} the sum of matching frames, each stack once */
+  /** @param {number} node @returns {boolean} */
+  isMatch(node) {
+    return node > 0 && this.matchesFunction(/** @type {FlameTree} */ (this.tree).fn[node]);
+  }
+
+  /** @returns {{ sum: number, of: number }} the sum of stacks with a matching frame */
   matched() {
-    const { tree, matches } = this;
+    const { tree, zoomed } = this;
     if (!tree) return { sum: 0, of: 0 };
-    let sum = 0;
-    const stack = [this.zoomed];
-    while (stack.length) {
-      const node = /** @type {number} */ (stack.pop());
-      if (matches[node]) sum += tree.width[node];
-      else for (let n = tree.firstChild[node]; n; n = tree.nextChild[n]) if (tree.width[n]) stack.push(n);
-    }
-    return { sum, of: tree.width[this.zoomed] };
+    return { sum: tree.matching(zoomed, (fn) => this.matchesFunction(fn)), of: tree.width[zoomed] };
   }
 
   // --- where frames are ----------------------------------------------------
@@ -238,7 +239,7 @@ export class FlameView {
    */
   drawFrame(g, frame, y, above, ink) {
     const width = Math.max(0.5, frame.width - (frame.width > 3 ? 1 : 0.2));
-    const matches = this.matches[frame.node];
+    const matches = this.isMatch(frame.node);
     if (frame.count) g.fillStyle = ink.rest;
     else if (this.matcher) g.fillStyle = matches ? ink.match : ink.faint;
     else g.fillStyle = frame.node === 0 ? ink.top : this.fillOf(frame.node);
@@ -263,6 +264,8 @@ export class FlameView {
   /** @param {number} node @returns {string} */
   fillOf(node) {
     const tree = /** @type {FlameTree} */ (this.tree);
+    if (this.colors === 'state' && tree.totals.length > 1)
+      return this.options.palette.ofStates(tree.totals.slice(1).map((total) => total[node]));
     if (!tree.base) return this.options.palette.of(tree.fn[node]);
     const whole = Math.max(this.whole, this.wholeBase) || 1;
     const share = (tree.total[node] - tree.base.total[node]) / whole;
@@ -299,14 +302,15 @@ export class FlameView {
     if (!tree.base) {
       /** @type {[string, string][]} */
       const rows = [['total', sum(tree.total[node], this.whole)]];
-      if (node) rows.push(['self', sum(tree.self[node], this.whole)]);
+      for (const [i, { title }] of this.states.entries()) rows.push([title.toLowerCase(), amount(tree.totals[i + 1][node], unit)]);
+      if (node && !tree.up) rows.push(['self', sum(tree.self[node], this.whole)]);
       return rows;
     }
     const [before, after] = [tree.base.total[node], tree.total[node]];
     return [
       ['A', sum(before, this.wholeBase)], ['B', sum(after, this.whole)],
       ['change', `${change(after - before, unit)} ${changePercent(before, after)}`.trim()],
-      ['self', `${amount(tree.base.self[node], unit)} → ${amount(tree.self[node], unit)}`],
+      ['self', tree.up ? '' : `${amount(tree.base.self[node], unit)} → ${amount(tree.self[node], unit)}`],
     ];
   }
 
@@ -315,7 +319,7 @@ export class FlameView {
     const tree = /** @type {FlameTree} */ (this.tree);
     const parts = this.figures(node).map(([name, text]) => `${name} ${text}`);
     const calls = tree.children(node).length;
-    return `${this.nameOf(node)}, ${parts.join(', ')}, ${calls} ${this.options.up ? 'callers' : 'callees'}`;
+    return `${this.nameOf(node)}, ${parts.join(', ')}, ${calls} ${tree.up ? 'callers' : 'callees'}`;
   }
 
   /** Says the focused frame in the accessibility tree. */
@@ -391,15 +395,8 @@ export class FlameView {
 
   /** @param {number} step 1: the next match; -1: the one before */
   nextMatch(step) {
-    const tree = /** @type {FlameTree} */ (this.tree);
-    const list = [];
-    const stack = [this.zoomed];
-    while (stack.length) {
-      const node = /** @type {number} */ (stack.pop());
-      if (this.matches[node]) list.push(node);
-      const children = tree.children(node);
-      for (let i = children.length - 1; i >= 0; i--) stack.push(children[i]);
-    }
+    const list = this.rows.flat().filter(({ node, count }) => !count && this.isMatch(node))
+      .sort((a, b) => a.x - b.x || b.width - a.width).map(({ node }) => node);
     if (!list.length) return;
     const at = list.indexOf(this.focused);
     const next = at < 0 ? (step > 0 ? 0 : list.length - 1) : (at + step + list.length) % list.length;
@@ -451,6 +448,26 @@ export class FlameView {
     this.zoom(node);
   }
 
+  /** @param {PointerEvent} event by mouse or keyboard */
+  contextMenu(event) {
+    const isKey = event.button !== 2 && !event.ctrlKey && event.pointerType !== 'touch';
+    const frame = isKey ? null : this.frameAt(event);
+    if (!isKey && (!frame || frame.count)) return;
+    event.preventDefault();
+    if (!frame) return this.menu();
+    this.focused = frame.node;
+    this.options.onmenu(this, frame.node, event.clientX, event.clientY);
+  }
+
+  /** The menu of the frame with the focus, beside it. */
+  menu() {
+    const box = this.spacer.getBoundingClientRect();
+    for (const [row, frames] of this.rows.entries()) {
+      const frame = frames.find(({ node, count }) => node === this.focused && !count);
+      if (frame) this.options.onmenu(this, frame.node, box.left + frame.x + 12, box.top + this.yOf(row) + FRAME_ROW);
+    }
+  }
+
   /** @param {KeyboardEvent} event */
   key(event) {
     if (!this.tree || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -486,6 +503,7 @@ export class FlameView {
       ' ': () => this.zoom(this.focused),
       Backspace: () => this.back(),
       0: () => this.zoom(this.top),
+      m: () => this.menu(),
       s: () => this.focused && this.options.onopen(tree.fn[this.focused]),
       n: () => this.nextMatch(1),
       N: () => this.nextMatch(-1),

@@ -16,7 +16,7 @@ const KEYS = [
   ]],
   ['Flame graph', [
     ['↑ ↓', 'caller, callee'], ['← →', 'neighbours'], ['Enter', 'zoom to the frame'], ['Backspace', 'zoom to its caller'],
-    ['0', 'show all'], ['s', 'callers and callees of the function'],
+    ['0', 'show all'], ['s', 'callers and callees of the function'], ['m', 'more, as the right button does'],
   ]],
   ['Threads', [
     ['← →', 'move in time'], ['+  −', 'zoom'], [',  .', 'call before, call after'], ['<  >', 'caller, callee'],

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 import { FlameView } from './flame.js';
 import { FunctionTable } from './table.js';
+import { StackTable } from './stacktable.js';
 import { amount, percent, shorten } from './format.js';
 import { button, chooser, el, facts, fill } from './dom.js';
 import { barWidth } from './model.js';
-import { treeOfAll, treeOfCallees, treeOfCallers } from './tree.js';
+import { copyText, showMenu } from './menu.js';
+import { FlameTree, Stacks } from './tree.js';
 
 /**
  * Where the values are: the flame graph of all stacks with the table of
@@ -13,14 +15,47 @@ import { treeOfAll, treeOfCallees, treeOfCallers } from './tree.js';
 
 /** @typedef {import('./store.js').Store} Store */
 /** @typedef {import('./theme.js').Palette} Palette */
+/** @typedef {import('./data.js').ValueHead} ValueHead */
 
-/** @param {Store} store @returns {{ sums: import('./model.js').Sums, base: import('./model.js').Sums | null }} */
-function sumsOf(store) {
-  const { recording, value, selection } = store;
-  return {
-    sums: recording.nodeSums(value, selection, 'self'),
-    base: recording.isDiff ? recording.nodeSums(value, selection, 'base') : null,
-  };
+/** Frames of libc, of the loader and of perfrec, which `Fold libc and perfrec` makes part of their callers. */
+const FOLDED = /(^|\/)(libc|libpthread|ld-linux[^/]*|ld|libperfrec_preload)[.-][^/]*$/;
+/** The ways to look at stacks. @type {[string, string][]} */
+const SHAPES = [['down', 'Flame graph'], ['up', 'Bottom-up graph'], ['tree', 'Call tree'], ['bottom', 'Bottom-up table']];
+/** The values that colours by state are of. */
+const STATES = ['on_cpu', 'runnable', 'blocked'];
+
+/** @param {Store} store @returns {ValueHead[]} the states of the shown value, where they are known by stack */
+function statesOf({ recording, value, selection, state }) {
+  if (state.colors !== 'state' || value.key !== 'wall' || selection.range || selection.threads) return [];
+  return STATES.map((key) => recording.value(key)).filter((one) => one !== undefined);
+}
+
+/**
+ * @param {Store} store
+ * @param {ValueHead[]} states of which sums follow
+ * @returns {import('./model.js').Sums[]} of the value, and of the recording before it
+ */
+function sumsOf({ recording, value, selection }, states) {
+  const sums = [recording.nodeSums(value, selection, 'self')];
+  if (recording.isDiff) sums.push(recording.nodeSums(value, selection, 'base'));
+  return [...sums, ...states.map((one) => recording.nodeSums(one, selection, 'self'))];
+}
+
+/**
+ * @param {Store} store
+ * @param {FlameTree} tree
+ * @param {number} node
+ * @param {(fn: number) => void} onopen
+ * @returns {[string, () => void][]} what each frame has in its menu
+ */
+function frameItems({ recording }, tree, node, onopen) {
+  const fn = tree.fn[node];
+  const path = tree.path(node).map((n) => recording.fullName(tree.fn[n]));
+  return node ? [
+    ['Callers and callees', () => onopen(fn)],
+    ['Copy name', () => copyText(recording.fullName(fn), 'Name')],
+    ['Copy stack', () => copyText((tree.up ? path.reverse() : path).join('\n'), 'Stack')],
+  ] : [];
 }
 
 /**
@@ -83,36 +118,60 @@ class Details {
   }
 }
 
-/** The flame graph of all and the table. */
+/** All stacks, as a graph or as a table, and the table of functions. */
 export class ProfileView {
   /** @param {Store} store @param {Palette} palette @param {(fn: number) => void} onopen */
   constructor(store, palette, onopen) {
     this.store = store;
+    this.palette = palette;
+    this.onopen = onopen;
+    this.shape = 'down';
+    this.onlyMatches = false;
+    this.folds = false;
+    /** Functions that are chosen in the menu, and what is done with them. @type {Map<number, 'only' | 'hide' | 'fold'>} */
+    this.cuts = new Map();
     this.details = new Details(store, onopen);
     this.flame = new FlameView({
       recording: store.recording, palette, label: 'Flame graph of all stacks', onopen,
-      onfocus: (view, node) => this.details.show(view, node),
+      onfocus: (view, node) => this.details.show(view, node), onmenu: (_view, node, x, y) => this.menu(node, x, y),
     });
+    this.stacks = new StackTable(store.recording, { onopen, onmenu: (node, x, y) => this.menu(node, x, y) });
     this.table = new FunctionTable(store, onopen);
     this.found = el('span', { class: 'muted', id: 'found' });
     this.back = button('Back', () => this.flame.back(), { class: 'small', title: 'Zoom to the caller (Backspace)' });
     this.reset = button('Reset zoom', () => this.flame.zoom(0), { class: 'small', title: 'Show all (0)' });
     this.title = el('h2', {}, 'Flame graph');
+    this.chips = el('div', { class: 'chips' });
+    this.legend = el('ul', { class: 'legend', 'aria-label': 'Colours' });
+    this.only = this.check('Only matches', (on) => { this.onlyMatches = on; });
     this.empty = el('p', { class: 'empty', hidden: true }, 'Nothing of this value is known here: take another value, range or thread.');
+    this.graph = el('div', {}, this.flame.element, this.legend, this.details.element);
+    this.holder = el('div');
+    this.colorField = this.colors();
     this.element = el('div', { class: 'view' },
-      el('section', { class: 'panel', 'aria-label': 'Flame graph' },
-        el('div', { class: 'panel-head' }, this.title, this.found, el('span', { class: 'space' }), this.back, this.reset,
-          this.widths(), this.colors()),
-        this.empty, this.flame.element, this.details.element),
+      el('section', { class: 'panel stacks', 'aria-label': 'Stacks' },
+        el('div', { class: 'panel-head' }, this.title, this.found, el('span', { class: 'space' }), this.only, this.back, this.reset,
+          chooser('Show', SHAPES, this.shape, (shape) => { this.shape = shape; this.update(); }).field,
+          this.check('Fold libc and perfrec', (on) => { this.folds = on; }), this.widths(), this.colorField),
+        this.chips, this.empty, this.graph, this.holder),
       this.table.element);
     store.follow(['value', 'range', 'threads', 'widths', 'colors'], () => this.update());
     store.follow(['query'], () => this.search());
   }
 
+  /** @param {string} text @param {(on: boolean) => void} action before all is shown again */
+  check(text, action) {
+    const box = el('input', { type: 'checkbox', onchange: () => { action(box.checked); this.update(); } });
+    return el('label', { class: 'check' }, box, text);
+  }
+
   colors() {
-    if (this.store.recording.isDiff) return null;
-    return chooser('Colours', [['module', 'by module'], ['function', 'by name']], this.store.state.colors,
-      (by) => this.store.set({ colors: /** @type {any} */ (by) })).field;
+    const { recording, state } = this.store;
+    if (recording.isDiff) return null;
+    /** @type {[string, string][]} */
+    const ways = [['module', 'by module'], ['function', 'by name']];
+    if (['wall', ...STATES].every((key) => recording.value(key))) ways.push(['state', 'by state']);
+    return chooser('Colours', ways, state.colors, (by) => this.store.set({ colors: /** @type {any} */ (by) })).field;
   }
 
   widths() {
@@ -121,22 +180,103 @@ export class ProfileView {
       (side) => this.store.set({ widths: /** @type {any} */ (side) })).field;
   }
 
+  /** @returns {import('./tree.js').Cut} */
+  cut() {
+    const { recording } = this.store;
+    const is = (/** @type {string} */ what) => (/** @type {number} */ fn) => this.cuts.get(fn) === what;
+    const folds = (/** @type {number} */ fn) => FOLDED.test(recording.module(fn)) || recording.name(fn) === '[perfrec]';
+    const only = [...this.cuts].filter(([, what]) => what === 'only').map(([chosen]) => (/** @type {number} */ fn) => fn === chosen);
+    if (this.onlyMatches && this.store.matcher) only.push((fn) => this.flame.matchesFunction(fn));
+    return { fold: (fn) => is('fold')(fn) || (this.folds && folds(fn)), hide: is('hide'), only };
+  }
+
   update() {
-    const { recording, value, state } = this.store;
-    const { sums, base } = sumsOf(this.store);
-    const tree = treeOfAll(recording, sums, base);
-    if (base && state.widths === 'base') tree.widthsOf(base.total);
-    this.title.textContent = `Flame graph · ${value.title}${value.estimated ? ' (estimated from samples)' : ''}`;
+    const { value, state } = this.store;
+    const states = statesOf(this.store);
+    const stacks = new Stacks(this.store.recording, sumsOf(this.store, states), this.cut());
+    const isTable = this.shape === 'tree' || this.shape === 'bottom';
+    const tree = new FlameTree(stacks, this.shape === 'up' || this.shape === 'bottom');
+    if (tree.base && state.widths === 'base') tree.widthsOf(1);
+    const shape = SHAPES.find(([id]) => id === this.shape)?.[1];
+    this.title.textContent = `${shape} · ${value.title}${value.estimated ? ' (estimated from samples)' : ''}`;
     this.flame.colors = state.colors;
+    this.flame.states = states;
     this.empty.hidden = tree.width[0] > 0;
-    this.flame.show(tree, value, { keep: true, whole: sums.total[0], wholeBase: base?.total[0] ?? 0 });
+    this.graph.hidden = isTable;
+    for (const one of [this.back, this.reset, this.colorField]) if (one) one.hidden = isTable;
+    fill(this.holder, isTable ? this.stacks.element : null);
+    this.showCuts();
+    const [{ total }] = stacks.sums;
+    this.flame.show(tree, value, { keep: true, whole: total[0], wholeBase: tree.base?.total[0] ?? 0 });
+    if (isTable) this.stacks.show(tree, value, total[0]);
+    this.showLegend(stacks, states);
     this.details.show(this.flame, this.flame.focused);
     this.tellFound();
   }
 
+  /** Says which frames are left out, with a button that brings them back. */
+  showCuts() {
+    const words = { only: 'Only stacks with', hide: 'Without', fold: 'Folded' };
+    fill(this.chips, [...this.cuts].map(([fn, what]) => el('span', { class: 'chip' },
+      `${words[what]} ${shorten(this.store.recording.name(fn), 60)}`,
+      button('×', () => this.setCut(fn, null), { 'aria-label': `Leave: ${words[what]} ${this.store.recording.name(fn)}` }))));
+  }
+
+  /** @param {Stacks} stacks @param {ValueHead[]} states */
+  showLegend(stacks, states) {
+    const { recording, state, value } = this.store;
+    const item = (/** @type {string} */ color, /** @type {string} */ text) => {
+      const swatch = el('i');
+      swatch.style.background = color;
+      return el('li', {}, swatch, text);
+    };
+    this.palette.prepare(state.colors);
+    /** @type {HTMLElement[]} */
+    let items = [];
+    if (states.length) {
+      items = states.map(({ title }, i) => item(this.palette.ofStates(states.map((_, k) => Number(k === i))),
+        `${title} ${percent(stacks.sums[i + 1].total[0], stacks.sums[0].total[0])}`));
+      items.push(el('li', { class: 'muted' }, 'A frame has the colour of its longest state, the paler the less of its time that is.'));
+    } else if (state.colors === 'state') items.push(el('li', {}, `States are known of ${recording.value('wall')?.title.toLowerCase()} of the whole recording only.`));
+    else if (state.colors === 'module' && !recording.isDiff) {
+      const self = new Float64Array(recording.functions);
+      for (const [n, own] of stacks.sums[0].self.entries()) self[stacks.fn[n]] += own;
+      const modules = this.palette.modulesOf(self);
+      items = modules.slice(0, 10).map(([module, sum]) =>
+        item(this.palette.ofModule(module), `${shorten(module, 40)} ${percent(sum, stacks.sums[0].total[0])}`));
+      if (modules.length > 10) items.push(el('li', { class: 'muted' }, `and ${modules.length - 10} more`));
+    }
+    this.legend.hidden = !items.length || !value.key;
+    fill(this.legend, items);
+  }
+
+  /** @param {number} fn @param {'only' | 'hide' | 'fold' | null} what */
+  setCut(fn, what) {
+    if (what) this.cuts.set(fn, what);
+    else this.cuts.delete(fn);
+    this.update();
+  }
+
+  /** @param {number} node of the shown tree @param {number} x @param {number} y */
+  menu(node, x, y) {
+    const tree = /** @type {FlameTree} */ (this.flame.tree);
+    const fn = tree.fn[node];
+    if (!node) return;
+    const name = shorten(this.store.recording.name(fn), 40);
+    showMenu(x, y, [
+      this.graph.hidden ? null : ['Zoom', () => this.flame.zoom(node)],
+      [`Only stacks with ${name}`, () => this.setCut(fn, 'only')],
+      [`Hide ${name} and its callees`, () => this.setCut(fn, 'hide')],
+      [`Fold ${name} into its callers`, () => this.setCut(fn, 'fold')],
+      ...frameItems(this.store, tree, node, this.onopen),
+    ]);
+  }
+
   search() {
     this.flame.search(this.store.matcher);
-    this.tellFound();
+    this.only.hidden = !this.store.matcher;
+    if (this.onlyMatches) this.update();
+    else this.tellFound();
   }
 
   tellFound() {
@@ -158,6 +298,7 @@ export class SandwichView {
     const view = (/** @type {string} */ label, /** @type {boolean} */ up) => new FlameView({
       recording: store.recording, palette, label, up, onopen,
       onfocus: (flame, node) => this.details.show(flame, node),
+      onmenu: (flame, node, x, y) => showMenu(x, y, frameItems(store, /** @type {FlameTree} */ (flame.tree), node, onopen)),
     });
     this.callers = view('Callers of the function', true);
     this.callees = view('Callees of the function', false);
@@ -177,14 +318,14 @@ export class SandwichView {
     this.hint.hidden = state.fn >= 0;
     this.body.hidden = state.fn < 0;
     if (state.fn < 0) return;
-    const { sums, base } = sumsOf(this.store);
+    const states = statesOf(this.store);
+    const stacks = new Stacks(recording, sumsOf(this.store, states));
     this.title.textContent = `${shorten(recording.name(state.fn), 200)} · ${value.title}`;
-    const how = { top: 1, whole: sums.total[0], wholeBase: base?.total[0] ?? 0 };
-    for (const [flame, make] of /** @type {const} */ ([[this.callers, treeOfCallers], [this.callees, treeOfCallees]])) {
-      const tree = make(recording, state.fn, sums, base);
+    const how = { top: 1, whole: stacks.sums[0].total[0], wholeBase: recording.isDiff ? stacks.sums[1].total[0] : 0 };
+    for (const flame of [this.callers, this.callees]) {
       flame.colors = state.colors;
-      flame.matcher = this.store.matcher;
-      flame.show(tree, value, how);
+      flame.states = states;
+      flame.show(new FlameTree(stacks, flame === this.callers, state.fn), value, how);
     }
     this.details.show(this.callees, 1);
   }

@@ -1,52 +1,185 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * The trees that a flame graph shows: all stacks, or the callers or callees of
- * one function. Node 0 holds all. Children are sorted when they are asked for,
- * the largest first.
+ * The trees that flame graphs and tables of stacks show: from the outermost
+ * frame in, or from the innermost out, of all stacks or of those of one
+ * function. Node 0 holds all. Children are made when they are asked for, the
+ * largest first, so that a tree of callers costs only what is looked at.
  */
 
 /** @typedef {import('./model.js').Recording} Recording */
 /** @typedef {import('./model.js').Sums} Sums */
+/**
+ * What is left out of stacks. Each is asked once for a function.
+ * @typedef {{
+ *   fold?: (fn: number) => boolean, hide?: (fn: number) => boolean, only?: ((fn: number) => boolean)[],
+ * }} Cut
+ *   fold: its frames become part of their callers; hide: with all that they call; only: of each of these,
+ *   a stack has a frame
+ */
 
-/** A tree of frames with the sums of one or of two recordings. */
-export class FlameTree {
+/** The stacks of a recording, or what is left of them, with some sums of each. */
+export class Stacks {
   /**
-   * @param {{ fn: Int32Array, parent: Int32Array, firstChild: Int32Array, nextChild: Int32Array }} shape
-   * @param {Sums} sums
-   * @param {Sums | null} base of the other recording
+   * @param {Recording} recording
+   * @param {Sums[]} sums the shown one first
+   * @param {Cut} cut
    */
-  constructor(shape, sums, base) {
-    this.fn = shape.fn;
-    this.parent = shape.parent;
-    this.firstChild = shape.firstChild;
-    this.nextChild = shape.nextChild;
-    this.self = sums.self;
-    this.total = sums.total;
-    this.base = base;
-    /** The widths of frames; widthsOf() changes them to those of the other recording. */
-    this.width = sums.total;
-    /** @type {Map<number, Int32Array>} */
-    this.sorted = new Map();
+  constructor(recording, sums, { fold, hide, only = [] } = {}) {
+    const count = recording.nodes + 1;
+    this.recording = recording;
+    this.fn = new Int32Array(count);
+    this.fn.set(recording.nodeFunction, 1);
+    /** The caller of each frame that is left. */
+    this.parent = new Int32Array(count);
+    this.firstChild = new Int32Array(count);
+    this.nextChild = new Int32Array(count);
+    this.own = new Int32Array(count); // the frame that a frame became part of, mostly itself
+    this.cuts = recording.functions ? Array.from({ length: recording.functions }, (_, fn) =>
+      (fold?.(fn) ? 1 : 0) | (hide?.(fn) ? 2 : 0) | only.reduce((bits, test, i) => bits | (test(fn) ? 4 << i : 0), 0)) : [];
+    const wanted = ((1 << only.length) - 1) << 2;
+    const bits = new Uint8Array(count);
+    for (let n = 1; n < count; n++) {
+      const [above, cut] = [recording.parent[n], this.cuts[this.fn[n]]];
+      this.parent[n] = this.own[above];
+      this.own[n] = cut & 1 ? this.own[above] : n;
+      bits[n] = bits[above] | cut;
+    }
+    for (let n = count - 1; n >= 1; n--) {
+      if (this.own[n] !== n) continue;
+      this.nextChild[n] = this.firstChild[this.parent[n]];
+      this.firstChild[this.parent[n]] = n;
+    }
+    this.sums = sums.map((from) => {
+      const self = new Float64Array(count);
+      for (let n = 0; n < count; n++) if ((bits[n] & (wanted | 2)) === wanted) self[this.own[n]] += from.self[n];
+      return { self, total: this.totals(self) };
+    });
   }
 
-  /** @param {Float64Array} width a sum for each node */
-  widthsOf(width) {
-    this.width = width;
+  /** @param {Float64Array} self @returns {Float64Array} with those of all callees */
+  totals(self) {
+    const total = self.slice();
+    for (let n = total.length - 1; n >= 1; n--) if (this.own[n] === n) total[this.parent[n]] += total[n];
+    return total;
+  }
+
+  /** @param {number} fn @returns {number[]} its frames that have no caller of the same function */
+  outermost(fn) {
+    const nodes = [];
+    for (let n = 1; n < this.fn.length; n++)
+      if (this.fn[n] === fn && this.own[n] === n && !this.recording.recursive[n]) nodes.push(n);
+    return nodes;
+  }
+}
+
+/** A tree of frames. */
+export class FlameTree {
+  /**
+   * @param {Stacks} stacks
+   * @param {boolean} up callers are below their callees
+   * @param {number} [fn] the only child of node 0: callers or callees of this function; without it, of all
+   */
+  constructor(stacks, up, fn) {
+    this.stacks = stacks;
+    this.up = up;
+    /** @type {number[]} */
+    this.fn = [];
+    /** @type {number[]} */
+    this.parent = [];
+    /** @type {number[][]} for each of the sums */
+    this.selfs = stacks.sums.map(() => []);
+    /** @type {number[][]} */
+    this.totals = stacks.sums.map(() => []);
+    /** Frames of stacks that are one node here. Of callers: the frame, and the frame whose sums count. @type {number[][]} */
+    this.items = [];
+    /** @type {Map<number, Int32Array>} */
+    this.sorted = new Map();
+    /** @type {Map<number, number[]>} */
+    this.made = new Map();
+    this.self = this.selfs[0];
+    this.total = this.totals[0];
+    /** The widths of frames. */
+    this.width = this.total;
+    this.ofAll = fn === undefined;
+    const frames = fn === undefined ? [] : stacks.outermost(fn);
+    if (fn !== undefined) {
+      const items = up ? frames.flatMap((n) => [n, n]) : frames;
+      this.add(0, 0, items);
+      this.add(0, fn, items);
+      this.sorted.set(0, Int32Array.of(1));
+    } else if (up) {
+      const items = [];
+      for (let n = 1; n < stacks.fn.length; n++) if (stacks.sums.some(({ self }) => self[n])) items.push(n, n);
+      this.add(0, 0, items);
+    } else this.add(0, 0, [0]);
+  }
+
+  /** @returns {{ self: number[], total: number[] } | null} of the other recording, in a tree of two */
+  get base() {
+    return this.stacks.recording.isDiff ? { self: this.selfs[1], total: this.totals[1] } : null;
+  }
+
+  /** @param {number} index of the sums that are the widths of frames */
+  widthsOf(index) {
+    this.width = this.totals[index];
     this.sorted.clear();
+    if (!this.ofAll) this.sorted.set(0, Int32Array.of(1));
+  }
+
+  /** @param {number} parent @param {number} fn @param {number[]} items @returns {number} the new node */
+  add(parent, fn, items) {
+    const node = this.fn.length;
+    this.fn.push(fn);
+    this.parent.push(parent);
+    this.items.push(items);
+    for (const [k, sums] of this.stacks.sums.entries()) {
+      let [self, total] = [0, 0];
+      if (!this.up) for (const n of items) [self, total] = [self + sums.self[n], total + sums.total[n]];
+      else for (let i = 1; i < items.length; i += 2) total += (this.ofAll ? sums.self : sums.total)[items[i]];
+      this.selfs[k].push(self);
+      this.totals[k].push(total);
+    }
+    return node;
+  }
+
+  /** @param {number} node @returns {Map<number, number[]>} the frames next to it, by function */
+  next(node) {
+    const { stacks, up } = this;
+    /** @type {Map<number, number[]>} */
+    const groups = new Map();
+    const put = (/** @type {number} */ n, /** @type {number[]} */ ...items) => {
+      const list = groups.get(stacks.fn[n]);
+      if (list) list.push(...items);
+      else groups.set(stacks.fn[n], items);
+    };
+    const items = this.items[node];
+    for (let i = 0; i < items.length; i += up ? 2 : 1) {
+      if (!up) for (let n = stacks.firstChild[items[i]]; n; n = stacks.nextChild[n]) put(n, n);
+      else {
+        const caller = node || !this.ofAll ? stacks.parent[items[i]] : items[i];
+        if (caller) put(caller, caller, items[i + 1]);
+      }
+    }
+    return groups;
   }
 
   /** @param {number} node @returns {Int32Array} with a width, the widest first */
   children(node) {
     let children = this.sorted.get(node);
     if (!children) {
-      const list = [];
-      for (let n = this.firstChild[node]; n; n = this.nextChild[n]) if (this.width[n] > 0) list.push(n);
-      children = Int32Array.from(list);
-      if (children.length > 1) children.sort((a, b) => this.width[b] - this.width[a] || a - b);
+      const list = this.known(node).filter((n) => this.width[n] > 0);
+      children = Int32Array.from(list.sort((a, b) => this.width[b] - this.width[a] || a - b));
       this.sorted.set(node, children);
     }
     return children;
+  }
+
+  /** @param {number} node @returns {number[]} all its children */
+  known(node) {
+    const list = this.made.get(node) ?? [...this.next(node)].map(([fn, items]) => this.add(node, fn, items));
+    this.made.set(node, list);
+    return list;
   }
 
   /** @param {number} node @returns {number[]} from the top down to it, without 0 */
@@ -56,141 +189,38 @@ export class FlameTree {
     return path.reverse();
   }
 
+  /** @param {number[]} functions from the top down @returns {number} the node that they lead to; 0: none */
+  find(functions) {
+    let node = 0;
+    for (const fn of functions) {
+      const next = this.children(node).find((n) => this.fn[n] === fn);
+      if (!next) return 0;
+      node = next;
+    }
+    return node;
+  }
+
   /** @param {number} node @param {number} ancestor @returns {boolean} */
   isBelow(node, ancestor) {
     let n = node;
     while (n && n !== ancestor) n = this.parent[n];
     return n === ancestor;
   }
-}
 
-/** @param {Recording} recording @param {Sums} sums @param {Sums | null} base @returns {FlameTree} */
-export function treeOfAll(recording, sums, base) {
-  const fn = new Int32Array(recording.nodes + 1);
-  fn.set(recording.nodeFunction, 1);
-  const { parent, firstChild, nextChild } = recording;
-  return new FlameTree({ fn, parent, firstChild, nextChild }, sums, base);
-}
-
-/** Makes a tree node by node. */
-class Builder {
-  /** @param {number} fn of the top */
-  constructor(fn) {
-    this.fn = [fn];
-    this.parent = [0];
-    this.self = [0];
-    this.total = [0];
-    this.baseSelf = [0];
-    this.baseTotal = [0];
+  /**
+   * @param {number} node
+   * @param {(fn: number) => boolean} matches
+   * @returns {number} the sum over those stacks of the node that have a matching frame
+   */
+  matching(node, matches) {
+    const { stacks, up } = this;
+    const { self } = stacks.sums[this.totals.indexOf(this.width)];
+    const hit = new Uint8Array(stacks.fn.length);
+    const own = self.map((sum, n) => {
+      hit[n] = n && (hit[stacks.parent[n]] || matches(stacks.fn[n])) ? 1 : 0;
+      return hit[n] ? sum : 0;
+    });
+    const sum = up ? own : stacks.totals(own);
+    return this.items[node].reduce((all, n, i) => all + (up && i % 2 === 0 ? 0 : sum[n]), 0);
   }
-
-  /** @param {number} parent @param {number} fn @returns {number} */
-  add(parent, fn) {
-    this.fn.push(fn);
-    this.parent.push(parent);
-    for (const sums of [this.self, this.total, this.baseSelf, this.baseTotal]) sums.push(0);
-    return this.fn.length - 1;
-  }
-
-  /** @param {boolean} hasBase @returns {FlameTree} */
-  tree(hasBase) {
-    const count = this.fn.length;
-    const firstChild = new Int32Array(count);
-    const nextChild = new Int32Array(count);
-    for (let n = count - 1; n >= 1; n--) {
-      nextChild[n] = firstChild[this.parent[n]];
-      firstChild[this.parent[n]] = n;
-    }
-    const shape = { fn: Int32Array.from(this.fn), parent: Int32Array.from(this.parent), firstChild, nextChild };
-    const sums = { self: Float64Array.from(this.self), total: Float64Array.from(this.total) };
-    const base = { self: Float64Array.from(this.baseSelf), total: Float64Array.from(this.baseTotal) };
-    return new FlameTree(shape, sums, hasBase ? base : null);
-  }
-}
-
-/**
- * The nodes of a function that have no caller of the same function.
- * @param {Recording} recording @param {number} fn @returns {number[]}
- */
-function outermost(recording, fn) {
-  const nodes = [];
-  for (let n = 1; n <= recording.nodes; n++)
-    if (recording.nodeFunction[n - 1] === fn && !recording.recursive[n]) nodes.push(n);
-  return nodes;
-}
-
-/**
- * @param {Recording} recording
- * @param {number} fn
- * @param {Sums} sums of nodes
- * @param {Sums | null} base
- * @returns {FlameTree} below node 1, which is the function, whoever called it
- */
-export function treeOfCallers(recording, fn, sums, base) {
-  const builder = new Builder(0);
-  builder.add(0, fn);
-  /** @type {Map<number, number>[]} */
-  const known = [new Map(), new Map()];
-  for (const node of outermost(recording, fn)) {
-    const [total, baseTotal] = [sums.total[node], base?.total[node] ?? 0];
-    if (!total && !baseTotal) continue;
-    let at = 1;
-    for (let n = node; ; n = recording.parent[n]) {
-      builder.total[at] += total;
-      builder.baseTotal[at] += baseTotal;
-      const caller = recording.parent[n];
-      if (!caller) break;
-      const name = recording.nodeFunction[caller - 1];
-      let next = known[at].get(name);
-      if (next === undefined) {
-        next = builder.add(at, name);
-        known[at].set(name, next);
-        known.push(new Map());
-      }
-      at = next;
-    }
-    builder.self[at] += total;
-    builder.baseSelf[at] += baseTotal;
-  }
-  builder.total[0] = builder.total[1];
-  builder.baseTotal[0] = builder.baseTotal[1];
-  return builder.tree(Boolean(base));
-}
-
-/**
- * @param {Recording} recording
- * @param {number} fn
- * @param {Sums} sums of nodes
- * @param {Sums | null} base
- * @returns {FlameTree} below node 1, which is the function with all it calls
- */
-export function treeOfCallees(recording, fn, sums, base) {
-  const builder = new Builder(0);
-  const merged = [[], outermost(recording, fn)];
-  builder.add(0, fn);
-  for (let at = 1; at < merged.length; at++) {
-    /** @type {Map<number, number[]>} */
-    const byFunction = new Map();
-    for (const node of merged[at]) {
-      builder.self[at] += sums.self[node];
-      builder.total[at] += sums.total[node];
-      builder.baseSelf[at] += base?.self[node] ?? 0;
-      builder.baseTotal[at] += base?.total[node] ?? 0;
-      for (let n = recording.firstChild[node]; n; n = recording.nextChild[n]) {
-        if (!sums.total[n] && !base?.total[n]) continue;
-        const callee = recording.nodeFunction[n - 1];
-        const list = byFunction.get(callee);
-        if (list) list.push(n);
-        else byFunction.set(callee, [n]);
-      }
-    }
-    for (const [callee, nodes] of byFunction) {
-      builder.add(at, callee);
-      merged.push(nodes);
-    }
-    merged[at] = [];
-  }
-  builder.total[0] = builder.total[1];
-  builder.baseTotal[0] = builder.baseTotal[1];
-  return builder.tree(Boolean(base));
 }
