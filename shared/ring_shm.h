@@ -84,6 +84,24 @@ enum page_flags {
 				 * build before recording started */
 	PAGE_BOUND = 1 << 12, /* all calls that can be bound are, for
 			       * WIRE_ASK_BIND */
+	PAGE_OPENINGS = 1 << 13, /* loads are reported during dlopen(), for
+				  * WIRE_ASK_OPENING */
+};
+
+/*
+ * A dlopen() that waits until the functions of its modules are moved (--patch):
+ * its number, which is not 0, times 4 and one of these. The program changes NONE
+ * and SEES, and anything to NONE; the collector changes WAITS and WRITES, and
+ * WAITS to NONE. The first one to make it NONE ends the wait. Only one dlopen()
+ * of an arena waits at a time.
+ */
+enum opening_shm {
+	OPENING_NONE = 0, /* the whole word is 0 */
+	OPENING_SEES = 1, /* the program reports the modules */
+	OPENING_WAITS = 2,
+	OPENING_WRITES = 3, /* the collector changes text of the modules */
+	OPENING_STATE = 3, /* the bits of these */
+	OPENING_STEP = 4,
 };
 
 /* Use of the thunk area. The side that changes FREE first decides it for
@@ -128,7 +146,7 @@ struct page_shm {
 	uint64_t unslotted_allocs; /* lost allocations of such threads */
 	uint64_t unslotted_frees;
 	uint32_t unsampled_threads; /* threads without a timer: cpu_timer.h */
-	uint32_t pad_cpu;
+	uint32_t openings; /* numbers ever given to a dlopen() that waits */
 	uint64_t vfork_spans; /* spans of vfork() children, never recorded */
 	uint64_t muted_spans; /* spans of threads that may not read the clock */
 	uint64_t unslotted_excluded_hooks; /* of threads without slot; up to
@@ -139,7 +157,7 @@ struct page_shm {
 	uint64_t edge_spans; /* of moved functions at the end of a stack, whose
 			      * arguments could not be copied */
 	uint32_t thunks_use; /* enum thunks_use: both sides, by one swap */
-	uint8_t pad1[SHM_LINE - 124];
+	uint32_t opening; /* futex; enum opening_shm: both sides, by swaps */
 
 	/* Program writes: the processes of the last calls of dlopen(). Call n
 	 * (the first is 1) has word (n - 1) % DLOPENERS: n in the upper half,
@@ -279,8 +297,10 @@ struct map_entry_shm {
 	uint32_t kind; /* enum map_entry_kind */
 	int32_t pid; /* of the process, in its own pid namespace */
 	uint32_t generation; /* LOAD: current; UNLOAD: first without it */
-	uint16_t build_id_bytes; /* 0: it has none */
-	uint16_t entry_build; /* LOAD: 1 if it has the note of entry_build.h */
+	uint8_t build_id_bytes; /* 0: it has none */
+	uint8_t entry_build; /* LOAD: 1 if it has the note of entry_build.h */
+	uint16_t opening; /* LOAD: number of the dlopen() that waits for it, no
+			   * code of which has run (enum opening_shm); 0: none */
 	uint64_t start, end; /* of its loaded segments, whole pages */
 	union {
 		uint64_t bias; /* added to its virtual addresses */

@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 25u
+#define WIRE_VERSION 26u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_CHILD_MAGIC 0x646c696863637270ULL /* "prcchild" */
@@ -121,8 +121,11 @@ enum wire_asks {
 				 * forbids it: PR_SET_PTRACER */
 	WIRE_ASK_BIND = 1 << 2, /* bind all calls now (--calls-to), then set
 				 * PAGE_BOUND */
+	WIRE_ASK_OPENING = 1 << 3, /* dlopen() waits before it runs code of new
+				    * modules: page_shm.opening (--patch) */
 };
-#define WIRE_ASKS_ALL (WIRE_ASK_END | WIRE_ASK_LOOK | WIRE_ASK_BIND)
+#define WIRE_ASKS_ALL \
+	(WIRE_ASK_END | WIRE_ASK_LOOK | WIRE_ASK_BIND | WIRE_ASK_OPENING)
 
 /* Limits of the fields of a reply; the shim rejects a reply beyond them. */
 #define WIRE_DEPTH_MAX 65535u

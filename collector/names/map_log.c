@@ -136,6 +136,7 @@ static bool take_in_entry(struct map_log *log,
 		.end = entry->end,
 		.bias = entry->bias,
 		.entry_build = entry->kind == MAP_LOAD && entry->entry_build,
+		.opening = entry->kind == MAP_LOAD ? entry->opening : 0,
 	};
 
 	if ((entry->kind != MAP_LOAD && entry->kind != MAP_UNLOAD) ||

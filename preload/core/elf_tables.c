@@ -53,7 +53,12 @@ static void read_entry(struct elf_tables *tables, const ElfW(Dyn) * entry)
 	case DT_BIND_NOW:
 		tables->is_bound = true;
 		break;
+	case DT_TEXTREL:
+		tables->has_text_relocations = true;
+		break;
 	case DT_FLAGS:
+		tables->has_text_relocations |=
+			(entry->d_un.d_val & DF_TEXTREL) != 0;
 		tables->is_symbolic |= (entry->d_un.d_val & DF_SYMBOLIC) != 0;
 		tables->is_bound |= (entry->d_un.d_val & DF_BIND_NOW) != 0;
 		break;

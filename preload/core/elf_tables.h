@@ -28,6 +28,7 @@ struct elf_tables {
 	const ElfW(Verneed) * needed_versions;
 	bool is_symbolic; /* it looks for symbols in itself first */
 	bool is_bound; /* its calls are bound when it is loaded */
+	bool has_text_relocations; /* the dynamic linker changes its code */
 	const ElfW(Rela) * relocations[2]; /* of data and of calls */
 	size_t bytes[2]; /* of relocations */
 };

@@ -132,8 +132,8 @@ static const struct link_map *find_shim_in(const struct r_debug *space)
 	return NULL;
 }
 
-/* The dynamic linker's data for debuggers. musl has a pointer there. */
-static const struct r_debug *find_debug(void)
+/* musl has a pointer there. */
+const struct r_debug *linker_debug(void)
 {
 	struct elf_tables tables;
 	const struct r_debug *debug, **pointer;
@@ -149,7 +149,7 @@ static const struct r_debug *find_debug(void)
 
 bool linker_is_done(void)
 {
-	const struct r_debug *debug = find_debug();
+	const struct r_debug *debug = linker_debug();
 
 	return debug && debug->r_map && debug->r_state == RT_CONSISTENT;
 }
@@ -160,7 +160,7 @@ const struct link_map *linker_shim(void)
 
 	/* Racing threads store the same value. */
 	if (!shim)
-		shim = find_shim_in(find_debug());
+		shim = find_shim_in(linker_debug());
 	return shim;
 }
 

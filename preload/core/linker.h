@@ -20,6 +20,9 @@ bool linker_has_relocated(void);
  * program's start and during dlopen() and dlclose(). */
 bool linker_is_done(void);
 
+/* Returns the dynamic linker's data for debuggers; NULL if not found. */
+const struct r_debug *linker_debug(void);
+
 /* Fills @tables with the dynamic linker's. Returns false if it is not found. */
 bool linker_tables(struct elf_tables *tables);
 

@@ -40,6 +40,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
+#include "preload/core/elf_tables.h"
 #include "preload/core/gate.h"
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
@@ -47,6 +48,7 @@
 #include "preload/core/thread_context.h"
 #include "preload/load/bind.h"
 #include "preload/load/module.h"
+#include "preload/load/opening.h"
 #include "preload/load/thunk_map.h"
 #include "shared/atomic.h"
 #include "shared/futex.h"
@@ -65,6 +67,7 @@ struct known {
 	uint64_t start, end, bias;
 	uint64_t identity; /* struct module */
 	uint64_t sweep; /* last sweep that saw the module */
+	bool unbound; /* bind_module() has not seen it yet */
 };
 
 static struct {
@@ -174,7 +177,7 @@ static void make_absolute(const char *name)
 }
 
 static void append_entry(enum map_entry_kind kind, const struct module *module,
-			 uint32_t generation)
+			 uint32_t generation, uint32_t opening)
 {
 	struct map_entry_shm *entry;
 	uint64_t number;
@@ -191,8 +194,9 @@ static void append_entry(enum map_entry_kind kind, const struct module *module,
 	entry->kind = kind;
 	entry->pid = g_shim.pid;
 	entry->generation = generation;
-	entry->build_id_bytes = module->build_id_bytes;
+	entry->build_id_bytes = (uint8_t)module->build_id_bytes;
 	entry->entry_build = module->entry_build;
+	entry->opening = (uint16_t)opening;
 	entry->start = module->start;
 	entry->end = module->end;
 	entry->bias = module->bias;
@@ -268,7 +272,7 @@ static void save_names(const struct module *module)
 	entry->pid = g_shim.pid;
 	entry->names.symbols = (uint32_t)from[0].iov_len;
 	entry->names.strings = (uint32_t)from[1].iov_len;
-	entry->build_id_bytes = module->build_id_bytes;
+	entry->build_id_bytes = (uint8_t)module->build_id_bytes;
 	memcpy(entry->build_id, module->build_id, module->build_id_bytes);
 	if (!copy_names(number + 1, from, bytes))
 		entry->build_id_bytes = 0; /* belongs to no module */
@@ -304,7 +308,7 @@ static void tell_unload(uint32_t i)
 				       .bias = known->bias,
 				       .name = "",
 				       .build_id = (const uint8_t *)"" },
-		     generation);
+		     generation, 0);
 	/* order: rel, MAP: the entry first */
 	atom_store_rel(&g_shim.generation, generation);
 	*known = g_map.known[--g_map.count];
@@ -335,15 +339,37 @@ static bool is_known(const struct module *module)
 	return known && atom_load_rlx(&known->identity) == module->identity;
 }
 
-/* Adds @module, and removes modules whose range it has taken. Returns its row;
- * tries row @likely first. */
-static uint32_t see_module(const struct module *module, uint32_t likely)
+/* Binds the module of row @i, if modules may be bound past the shim. */
+static void bind_known(uint32_t i, const struct module *module)
+{
+	/* relaxed: a thread that opens a module sees its own store */
+	if (atom_load_rlx(&g_map.deep) && !g_map.silent && !g_shim.no_syscalls)
+		bind_module(module);
+	g_map.known[i].unbound = false;
+}
+
+static bool has_text_relocations(const struct module *module)
+{
+	struct elf_tables tables;
+
+	if (!module->dynamic)
+		return false;
+	elf_tables_read(&tables, module->dynamic, module->bias);
+	return tables.has_text_relocations;
+}
+
+/* Adds @module, and removes modules whose range it has taken. @arrives: it is not
+ * relocated yet. Returns its row; tries row @likely first. */
+static uint32_t see_module(const struct module *module, uint32_t likely,
+			   bool arrives)
 {
 	struct known *known = find_known(module->start, likely);
 	uint32_t i = 0;
 
 	if (known && known->identity == module->identity) {
 		known->sweep = g_map.sweep;
+		if (known->unbound && !arrives)
+			bind_known((uint32_t)(known - g_map.known), module);
 		return (uint32_t)(known - g_map.known);
 	}
 	while (i < g_map.count)
@@ -357,23 +383,30 @@ static uint32_t see_module(const struct module *module, uint32_t likely)
 		save_names(module);
 	if (!g_map.silent)
 		thunk_map_near(module->text_start, module->text_end);
-	/* relaxed: a thread that opens a module sees its own store */
-	if (atom_load_rlx(&g_map.deep) && !g_map.silent && !g_shim.no_syscalls)
-		bind_module(module);
-	append_entry(MAP_LOAD, module, g_shim.generation);
+	append_entry(MAP_LOAD, module, g_shim.generation,
+		     arrives && !has_text_relocations(module) ? opening_number()
+							      : 0);
 	if (i == KNOWN_MAX)
 		return 0;
 	g_map.known[i] =
-		(struct known){ module->start, module->end, module->bias,
-				module->identity, g_map.sweep };
+		(struct known){ module->start,	  module->end, module->bias,
+				module->identity, g_map.sweep, true };
 	g_map.count++;
+	if (!arrives)
+		bind_known(i, module);
 	return i;
 }
 
 /* --- all modules ---------------------------------------------------------- */
 
+enum sweep_at {
+	AT_CHANGE,
+	AT_ARRIVAL, /* in the dynamic linker, before new modules are relocated */
+	AT_EXIT,
+};
+
 struct sweep {
-	bool at_exit;
+	enum sweep_at at;
 	bool begun; /* a change was seen; holds the lock */
 	uint32_t likely; /* probable row of the next module */
 };
@@ -415,29 +448,35 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *argument)
 	if (!sweep->begun) {
 		if (!lock_map())
 			return 1;
-		follow_context(info);
-		if (!sweep->at_exit && info->dlpi_adds == g_map.adds &&
+		/* No code of an arriving module may run. */
+		if (sweep->at != AT_ARRIVAL)
+			follow_context(info);
+		if (sweep->at != AT_EXIT && info->dlpi_adds == g_map.adds &&
 		    info->dlpi_subs == g_map.subs) {
 			unlock_map();
 			return 1;
 		}
-		g_map.adds = info->dlpi_adds;
-		g_map.subs = info->dlpi_subs;
+		/* The next sweep binds modules that arrive now. */
+		if (sweep->at != AT_ARRIVAL) {
+			g_map.adds = info->dlpi_adds;
+			g_map.subs = info->dlpi_subs;
+		}
 		g_map.sweep++;
 		sweep->begun = true;
 	}
 	if (!module_describe(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
 			     info->dlpi_name, &module))
 		return 0;
-	sweep->likely = see_module(&module, sweep->likely) + 1;
-	if (sweep->at_exit && module_is_gone(&module))
+	sweep->likely =
+		see_module(&module, sweep->likely, sweep->at == AT_ARRIVAL) + 1;
+	if (sweep->at == AT_EXIT && module_is_gone(&module))
 		save_names(&module);
 	return 0;
 }
 
-static void publish_changes(bool at_exit)
+static void publish_changes(enum sweep_at at)
 {
-	struct sweep sweep = { .at_exit = at_exit };
+	struct sweep sweep = { .at = at };
 	uint64_t signals;
 	uint32_t i = 0;
 
@@ -458,7 +497,7 @@ static void publish_changes(bool at_exit)
 void map_begin(void)
 {
 	g_map.silent = true;
-	publish_changes(false);
+	publish_changes(AT_CHANGE);
 	g_map.silent = false;
 }
 
@@ -468,10 +507,7 @@ static void start_looking(void)
 	t_thread.epoch = (uint32_t)t_thread.epoch;
 }
 
-/* Announces a dlopen(). Functions of an entry build call no hook before the
- * collector has found them, so it must look for new modules
- * (states_follow.c). */
-static void tell_opening(void)
+void map_tell_opening(void)
 {
 	struct page_shm *page = g_shim.page;
 	struct doorbell_shm *bell = &page->doorbell[0];
@@ -493,12 +529,17 @@ void map_open(void)
 {
 	if (!gate_is_recording())
 		return;
-	publish_changes(false);
-	tell_opening();
+	publish_changes(AT_CHANGE);
+	map_tell_opening();
 	/* relaxed: for this thread and those it creates */
 	atom_store_rlx(&g_gate.map_opened, 1);
 	if (thread_has_slot(atom_load_rlx(&g_gate.word)))
 		start_looking();
+}
+
+void map_arrive(void)
+{
+	publish_changes(AT_ARRIVAL);
 }
 
 void map_open_deep(void)
@@ -515,7 +556,7 @@ void map_look_up(void)
 	if (likely(!atom_load_rlx(&g_gate.map_opened)) || !gate_is_recording())
 		return;
 	if (atom_load_rlx(&g_map.deep)) {
-		publish_changes(false);
+		publish_changes(AT_CHANGE);
 		return;
 	}
 	if (!enter_map(&signals))
@@ -561,7 +602,7 @@ bool map_close_begin(const void *handle)
 {
 	if (!gate_is_recording())
 		return false;
-	publish_changes(false);
+	publish_changes(AT_CHANGE);
 	save_names_of(handle);
 	/* order: sc, CLOSING: before any unmapping */
 	atom_add_sc(&g_gate.map_closing, 1);
@@ -572,20 +613,20 @@ bool map_close_begin(const void *handle)
 
 void map_close_end(void)
 {
-	publish_changes(false);
+	publish_changes(AT_CHANGE);
 	/* relaxed: only 0 in a child forked meanwhile, which is alone */
 	if (atom_load_rlx(&g_gate.map_closing))
 		/* order: sc, CLOSING: all unloads have been reported */
 		atom_add_sc(&g_gate.map_closing, -1U);
 	if (g_map.context_lost)
-		publish_changes(false);
+		publish_changes(AT_CHANGE);
 }
 
 void map_exit(void)
 {
 	/* relaxed: a concurrent first dlopen() is rare */
 	if (gate_is_recording() && atom_load_rlx(&g_gate.map_opened))
-		publish_changes(true);
+		publish_changes(AT_EXIT);
 }
 
 /* --- one function --------------------------------------------------------- */
@@ -599,7 +640,7 @@ static void look_at_function(uint64_t function)
 	    !enter_map(&signals))
 		return;
 	if (lock_map()) {
-		see_module(&module, 0);
+		see_module(&module, 0, false);
 		unlock_map();
 	}
 	leave_map(signals);

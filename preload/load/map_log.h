@@ -22,6 +22,14 @@ bool map_close_begin(const void *handle);
 void map_close_end(void);
 void map_exit(void);
 
+/* Reports changes while the dynamic linker, which holds its lock, has new modules
+ * that it has not relocated yet (opening.h). */
+void map_arrive(void);
+
+/* Makes the collector look for new modules, also if no hook runs: functions of
+ * an entry build call none before it has found them (states_follow.c). */
+void map_tell_opening(void);
+
 /* RTLD_DEEPBIND is used: from now on, binds new libraries (bind.h). */
 void map_open_deep(void);
 /* The program calls dlsym(). After a dlopen(), finds thread_context in a new

@@ -26,6 +26,7 @@
 #include "preload/core/clock.h"
 #include "preload/core/sys.h"
 #include "preload/load/bind_now.h"
+#include "preload/load/opening.h"
 #include "preload/ring/slot_memory.h"
 #include "preload/start/instrumented.h"
 #include "preload/start/thunks.h"
@@ -52,7 +53,8 @@ static struct {
 	struct sockaddr_un address;
 	uint64_t device, inode; /* of the arena */
 	uint64_t deadline; /* of hello, ns of CLOCK_MONOTONIC */
-	uint64_t text_ns; /* the wait for control ends so long before it */
+	/* Its parts: the wait for control, and what is left for a write. */
+	uint64_t plan_ns, text_ns;
 	int32_t peer; /* pid of the collector here; 0: not visible */
 	int32_t tracer; /* the same, if it may trace us; else 0 */
 	/* The first socket of another user, with that user's id; or "". */
@@ -637,6 +639,10 @@ static const char *exchange_hello(long socket, long memfd,
 	result->unheld = !wait_while_held(result->page, result->liveness);
 	if (result->unheld)
 		leave_hold(result->page, result->liveness);
+	if (result->reply.asks & WIRE_ASK_OPENING &&
+	    opening_begin(g_hello.plan_ns, g_hello.text_ns))
+		/* order: sc, FLAGS: as every flag; it stands alone */
+		atom_or_sc(&result->page->flags, PAGE_OPENINGS);
 	return NULL;
 }
 
@@ -745,6 +751,7 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 
 	g_hello.deadline = clock_ns(CLOCK_MONOTONIC) + ns;
 	g_hello.text_ns = ns * TEXT_PERCENT / 100;
+	g_hello.plan_ns = ns - g_hello.text_ns;
 	socket = connect_any(settings, g_hello.deadline);
 	*detail = "";
 	if (socket == -EPERM) {

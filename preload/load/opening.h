@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * opening - lets dlopen() wait, before it runs code of new modules, until the
+ * collector has moved their functions (--patch).
+ */
+#ifndef PERFREC_PRELOAD_LOAD_OPENING_H
+#define PERFREC_PRELOAD_LOAD_OPENING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From now on each dlopen() waits for @plan_ns at most, and then until the
+ * collector has finished a write into the text of a new module, but no longer
+ * than @text_ns. Once, when the collector has asked for it. Returns false where
+ * that is not possible. Makes system calls. */
+bool opening_begin(uint64_t plan_ns, uint64_t text_ns);
+
+/* Returns the number of the dlopen() that is running, from the first call during
+ * it on (enum opening_shm); 0: another process waits already. Only from
+ * map_arrive(). */
+uint32_t opening_number(void);
+
+#endif
