@@ -108,15 +108,21 @@ struct patch_function {
 				   * all 0: none */
 };
 
+/* No thread runs in the text of the functions while the bits @mask of *@word,
+ * which the program shares, are @value. */
+struct patch_hold {
+	const uint32_t *word;
+	uint32_t mask, value;
+};
+
 /* Connects each function completely or not at all. A moved function
  * (code_moves.h) is connected only if @held, and keeps its jump for good: what
  * a call does is then up to its thunk, also after patch_restore(). A slot
- * (code_calls.h) also stays at its thunk for good. @held: the
- * program waits with one thread (CONTROL_HOLD) while these flags of its page lack
- * PAGE_UNHELD, so whole pages are written without barriers; NULL: it runs.
- * Returns the count of connected functions. */
+ * (code_calls.h) also stays at its thunk for good. @held: whole pages are written
+ * without barriers; NULL: threads run in the text. Returns the count of connected
+ * functions. */
 size_t patch_connect(struct patch_image *image, struct patch_function *list,
-		     size_t count, const uint32_t *held);
+		     size_t count, const struct patch_hold *held);
 bool patch_is_connected(const struct patch_image *image, uint32_t number);
 
 /*

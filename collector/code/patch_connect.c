@@ -15,7 +15,6 @@
 #include "collector/code/thunks.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
-#include "shared/ring_shm.h"
 
 /* The mapping must be private and of the module's file, and executable if
  * @is_code. */
@@ -615,7 +614,8 @@ static bool still_holds(struct patch_image *image, struct batch *batch,
 		return false;
 	/* order: sc, UNHELD: it waits until the write is done, or we see that it
 	 * has left */
-	if (!(atom_load_sc(image->held) & PAGE_UNHELD))
+	if ((atom_load_sc(image->held->word) & image->held->mask) ==
+	    image->held->value)
 		return true;
 	for (size_t i = 0; i < changes->count; i++)
 		if (changes->list[i].form == CODE_MOVED)
@@ -679,7 +679,7 @@ static void refuse_all(struct patch_function *list, size_t count,
 }
 
 size_t patch_connect(struct patch_image *image, struct patch_function *list,
-		     size_t count, const uint32_t *held)
+		     size_t count, const struct patch_hold *held)
 {
 	uint64_t start = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct batch batch = {

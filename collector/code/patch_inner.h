@@ -46,7 +46,7 @@ struct patch_image {
 	pid_t pid;
 	int mem;
 	bool registered, gone;
-	const uint32_t *held; /* valid in patch_connect() */
+	const struct patch_hold *held; /* valid in patch_connect() */
 	struct image_module *modules;
 	size_t module_count, module_room;
 	uint32_t *head; /* [FUNCTIONS_MAX], 1 + index of links */

@@ -365,6 +365,9 @@ static uint32_t what_to_ask(const struct collector *collector)
 	/* Waits are only read if the kernel reports context switches. */
 	if (collector->options->sched && collector->cpu)
 		asks |= WIRE_ASK_LOOK;
+	/* A slot must be relocated before it is connected. */
+	if (collector->options->patch && !collector->options->calls_to)
+		asks |= WIRE_ASK_OPENING;
 	return asks;
 }
 

@@ -133,10 +133,21 @@ static void drop_left(struct states *states)
 
 /* --- dlopen() ------------------------------------------------------------ */
 
-static void note_opening(struct states_process *process, uint64_t now)
+static bool reports_openings(const struct states *states)
+{
+	/* relaxed: a flag that is set before the hello ends */
+	return atom_load_rlx(&arena_setup(states->arena)->page->flags) &
+	       PAGE_OPENINGS;
+}
+
+static void note_opening(struct states_process *process, uint64_t now,
+			 bool reports)
 {
 	uint64_t soon = now + LOOK_NS_MIN;
 
+	/* Its modules are reported, if not for another namespace. */
+	if (reports)
+		return;
 	process->opened_ns = now;
 	if (!process->first_opened_ns)
 		process->first_opened_ns = now;
@@ -182,7 +193,7 @@ static void note_opener(struct states *states, int32_t pid, uint64_t now)
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
 		if (!pid || process->inner_pid == pid) {
-			note_opening(process, now);
+			note_opening(process, now, reports_openings(states));
 			known = true;
 		}
 	if (known || !pid)
@@ -218,7 +229,8 @@ void states_follow_new(struct states *states, struct states_process *process)
 	process->news = true;
 	for (size_t i = 0; i < MIN(states->opener_count, DLOPENERS); i++)
 		if (states->openers[i] == process->inner_pid)
-			note_opening(process, clock_boottime_ns());
+			note_opening(process, clock_boottime_ns(),
+				     reports_openings(states));
 }
 
 static bool is_opening(struct states *states,
@@ -330,6 +342,8 @@ static void take_map_event(struct states *states, const struct map_event *event)
 					 event->end);
 		process->news = true;
 	}
+	if (event->opening)
+		states_note_arrival(states, event);
 }
 
 void states_follow_modules(struct states *states)
@@ -404,7 +418,9 @@ static void tell_late(struct states *states, struct states_process *process,
 	uint64_t now = clock_boottime_ns();
 	size_t count;
 
-	if (!of || !of->here || of->heard || !module->plan->plan)
+	/* Functions are moved before any call. */
+	if (!of || !of->here || of->heard || !module->plan->plan ||
+	    module->plan->plan->is_moved)
 		return;
 	count = count_heard(states, process, index);
 	if (!count)

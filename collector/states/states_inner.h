@@ -3,7 +3,7 @@
  * states_inner - the data of the states of an arena, for the files of module
  * states: states.c (lifetime, requests), states_thread.c (the thread),
  * states_modules.c (modules and their functions), states_follow.c (which
- * process has loaded which module), states_text.c (processes and their text),
+ * process has loaded which module), states_opening.c (dlopen() calls that wait), states_text.c (processes and their text),
  * states_keep.c (restoring the text), states_steps.c (changes of state),
  * states_steer.c (the controller), states_tell.c (data for other threads), and
  * for their tests.
@@ -45,6 +45,7 @@ struct code_plan;
 struct collect_options;
 struct controller;
 struct filter_table;
+struct map_event;
 struct module_file;
 struct modules;
 struct patch_image;
@@ -110,6 +111,7 @@ struct states_module {
 	bool gone; /* no process has it any more */
 	bool again; /* it was gone and has returned */
 	bool unpatched; /* its functions would have been moved at the start */
+	uint32_t opening; /* dlopen() that waits for it; 0: none any more */
 	bool recalled; /* known was read */
 	struct states_cache_list known; /* from earlier recordings */
 };
@@ -185,6 +187,23 @@ struct states_late {
 #define STATES_LATE_MAX 64 /* late modules known by name */
 
 #define STATES_GONE_MAX 32
+
+/* The modules of a dlopen() that waits (enum opening_shm): where they start. */
+#define STATES_OPENING_MAX 256 /* others are not patched */
+struct states_opening {
+	uint32_t number;
+	int32_t pid; /* in its own namespace */
+	uint32_t count;
+	uint64_t start[STATES_OPENING_MAX];
+};
+
+/* No thread of @process runs in functions that are to be connected: it waits
+ * with one thread at its start, or its dlopen() waits. */
+struct states_hold {
+	const struct states_process *process;
+	struct patch_hold text;
+	bool opening;
+};
 
 struct states_process {
 	struct states_process *next;
@@ -266,6 +285,10 @@ struct states {
 	uint32_t dlopens; /* calls of dlopen() read from the page */
 	int32_t openers[DLOPENERS]; /* unknown processes with such calls */
 	uint32_t opener_count;
+	struct states_opening opening;
+	uint64_t opening_ns; /* when a dlopen() was first seen to wait */
+	uint32_t opening_seen; /* its word at the start of the visit */
+	bool has_openings; /* a module has the number of a dlopen() */
 	uint32_t numbers; /* limit: numbers are 1 to numbers - 1 */
 	struct text_map map; /* of the process read last */
 	uint64_t hold_ns; /* time when the program must go on; 0: not held */
@@ -426,6 +449,9 @@ void states_tell_late(struct states *states);
 void states_add_module(struct states *states, struct states_process *process,
 		       const struct module_file *file);
 void states_drop_module(struct states *states, uint32_t module);
+/* Never moves functions of the module at @index, unless they are listed
+ * already. */
+void states_leave_alone(struct states *states, uint32_t index);
 /* Plans modules until @until_ns (BOOTTIME) and lists their functions. Returns
  * true if all are done. */
 bool states_plan_modules(struct states *states, uint64_t until_ns);
@@ -496,9 +522,13 @@ const char *states_stuck(struct states *states, const struct function *function,
 void states_give_numbers(struct states *states, const uint32_t *functions,
 			 size_t count);
 /* Connects the functions, which have numbers; sets their connected and
- * refused. */
+ * refused. @hold: NULL if threads run. */
 void states_connect_functions(struct states *states, const uint32_t *functions,
-			      size_t count, bool held);
+			      size_t count, const struct states_hold *hold);
+/* Moves functions that a dlopen() waits for, and that are connected in other
+ * processes. */
+void states_connect_opened(struct states *states,
+			   const struct states_hold *hold);
 void states_restore_text(struct states *states);
 /* Finds the wanted arguments of the functions, before they are connected. Reads
  * debug information, which takes time. */
@@ -559,6 +589,28 @@ void states_evaluate(struct states *states);
 /* Changes functions to their wanted states until @until_ns. Returns true if all
  * are done. */
 bool states_take_steps(struct states *states, uint64_t until_ns, bool held);
+
+/* Notes that @event reports a module of a dlopen() that waits. */
+void states_note_arrival(struct states *states, const struct map_event *event);
+/* Returns the number of the dlopen() that waits for the module of @process that
+ * starts at @start; 0: none. */
+uint32_t states_opening_of(const struct states *states,
+			   const struct states_process *process,
+			   uint64_t start);
+/* Returns the number of the dlopen() that waits now; 0: none. */
+uint32_t states_opening_now(const struct states *states);
+/* Returns true if all modules of dlopen() calls are listed whose functions can be
+ * moved. */
+bool states_opening_is_planned(const struct states *states);
+/* Notes dlopen() calls that do not wait any more. */
+void states_end_openings(struct states *states);
+/* Sets *@hold and returns true if the dlopen() still waits. Then it waits until
+ * states_opening_written(). */
+bool states_opening_write(struct states *states, struct states_hold *hold);
+void states_opening_written(struct states *states);
+/* Lets the dlopen() go on that waited before this visit. Returns false if another
+ * one waits. */
+bool states_opening_finish(struct states *states);
 /* Records that @function has changed from state @from to its present state. */
 void states_note_change(struct states *states, struct function *function,
 			enum function_state from, uint64_t ns, bool connected);

@@ -535,9 +535,9 @@ void states_say_no_memory(const char *path)
 		    path);
 }
 
-/* Keeps the path of a file without hooks whose functions --patch asked for. */
-static void note_unplanned(struct states *states, const char *path,
-			   const char *why)
+/* Returns the entry of @path, or the end of the list. */
+static struct states_unplanned *find_unplanned(struct states *states,
+					       const char *path)
 {
 	struct states_unplanned *known = states->unplanned;
 	struct states_unplanned *end =
@@ -545,7 +545,18 @@ static void note_unplanned(struct states *states, const char *path,
 
 	while (known < end && strcmp(known->path, path) != 0)
 		known++;
-	if (known < end)
+	return known;
+}
+
+/* Keeps the path of a file without hooks whose functions --patch asked for. */
+static void note_unplanned(struct states *states, const char *path,
+			   const char *why)
+{
+	struct states_unplanned *end =
+		states->unplanned +
+		MIN(states->unplanned_files, STATES_UNPLANNED_MAX);
+
+	if (find_unplanned(states, path) < end)
 		return;
 	lock_acquire(&states->lock);
 	if (end < states->unplanned + STATES_UNPLANNED_MAX) {
@@ -667,8 +678,9 @@ static bool shares_place(const struct states *states,
 	return false;
 }
 
+/* @moves: its functions may be moved. */
 static uint32_t find_loaded_module(const struct states *states,
-				   const struct module_file *file)
+				   const struct module_file *file, bool moves)
 {
 	uint32_t gone = NONE;
 
@@ -681,6 +693,7 @@ static uint32_t find_loaded_module(const struct states *states,
 		if (!module->gone)
 			return i;
 		if (module->start == file->start && module->end == file->end &&
+		    module->plan->moves >= moves &&
 		    !shares_place(states, module))
 			gone = i;
 	}
@@ -722,11 +735,12 @@ static bool is_program_of(const struct states_process *process,
 
 static uint32_t new_module(struct states *states,
 			   const struct module_file *file, uint32_t generation,
-			   bool is_program)
+			   bool patch, uint32_t opening)
 {
 	const struct collect_options *options =
 		states->thread->collector->options;
-	bool patch = collect_options_patch(options, file->path, is_program);
+	/* Jumps are written only while the program waits. */
+	bool moves = patch && (!states->planning || opening);
 	struct states_plan *plan;
 	uint32_t index = NONE;
 
@@ -738,10 +752,9 @@ static uint32_t new_module(struct states *states,
 	drop_modules_below(states, file);
 	if (states->module_count == MODULES_MAX)
 		return NONE;
-	/* Jumps are written only while the program waits at its start. */
-	plan = plan_of_file(
-		states->thread, file->file, patch && !states->planning,
-		options->calls_to && !collect_options_never_patch(file->path));
+	plan = plan_of_file(states->thread, file->file, moves,
+			    options->calls_to &&
+				    !collect_options_never_patch(file->path));
 	if (!plan) {
 		states_say_no_memory(file->path);
 		return NONE;
@@ -760,7 +773,8 @@ static uint32_t new_module(struct states *states,
 			.generation = generation,
 			.came_ns = clock_boottime_ns(),
 			.late = states->planning,
-			.unpatched = patch && states->planning,
+			.unpatched = patch && !moves,
+			.opening = opening,
 		};
 	}
 	lock_release(&states->lock);
@@ -771,7 +785,8 @@ static uint32_t new_module(struct states *states,
 	return index;
 }
 
-static void revive_module(struct states *states, uint32_t index)
+static void revive_module(struct states *states, uint32_t index,
+			  uint32_t opening)
 {
 	struct states_module *module = &states->modules[index];
 
@@ -779,8 +794,60 @@ static void revive_module(struct states *states, uint32_t index)
 	module->came_ns = clock_boottime_ns();
 	module->late = true;
 	module->again = true;
+	module->opening = opening;
 	module->gone = module->left = module->listed = false;
 	lock_release(&states->lock);
+}
+
+/* Replaces the plan of the module at @index, which has no functions yet, by one
+ * that @moves its functions or does not. */
+static void replan_module(struct states *states, uint32_t index, bool moves)
+{
+	struct states_module *module = &states->modules[index];
+	struct states_plan *plan = plan_of_file(
+		states->thread, module->plan->file, moves, module->plan->calls);
+
+	if (!plan)
+		return;
+	drop_user(states->thread, module->plan);
+	lock_acquire(&states->lock);
+	module->plan = plan;
+	module->unpatched = !moves;
+	lock_release(&states->lock);
+}
+
+/* The module at @index was found in the map before dlopen() @opening reported
+ * it. */
+static void take_back_module(struct states *states, uint32_t index,
+			     uint32_t opening)
+{
+	struct states_module *module = &states->modules[index];
+	struct states_unplanned *known, *last;
+
+	if (!module->unpatched || (module->listed && module->plan->plan))
+		return;
+	replan_module(states, index, true);
+	module->opening = opening;
+	lock_acquire(&states->lock);
+	module->listed = false;
+	known = find_unplanned(states, module->path);
+	last = states->unplanned +
+	       MIN(states->unplanned_files, STATES_UNPLANNED_MAX) - 1;
+	if (known <= last) {
+		free(known->path);
+		*known = *last;
+		*last = (struct states_unplanned){ 0 };
+		states->unplanned_files--;
+	}
+	lock_release(&states->lock);
+}
+
+void states_leave_alone(struct states *states, uint32_t index)
+{
+	const struct states_module *module = &states->modules[index];
+
+	if (!module->listed && module->plan->moves)
+		replan_module(states, index, false);
 }
 
 /* Returns the earliest possible load time of a module that @process has not
@@ -800,21 +867,31 @@ static uint64_t loaded_since(const struct states *states,
 void states_add_module(struct states *states, struct states_process *process,
 		       const struct module_file *file)
 {
+	const struct collect_options *options =
+		states->thread->collector->options;
+	uint32_t opening = states_opening_of(states, process, file->start);
 	uint32_t index;
+	bool patch;
 
 	/* JIT code, our thunks and the vdso are memory without a file. */
 	if (file->path[0] != '/' || !strncmp(file->path, "/memfd:", 7))
 		return;
-	index = find_loaded_module(states, file);
+	patch = options->patch &&
+		collect_options_patch(options, file->path,
+				      is_program_of(process, file->path));
+	index = find_loaded_module(states, file, patch && opening);
 	if (index == NONE)
-		index = new_module(states, file, process->generation,
-				   states->thread->collector->options->patch &&
-					   is_program_of(process, file->path));
+		index = new_module(states, file, process->generation, patch,
+				   opening);
 	else if (states->modules[index].gone)
-		revive_module(states, index);
-	if (index != NONE)
-		states_module_joins(states, process, index,
-				    loaded_since(states, process));
+		revive_module(states, index, opening);
+	else if (opening)
+		take_back_module(states, index, opening);
+	if (index == NONE)
+		return;
+	states->has_openings |= opening != 0;
+	states_module_joins(states, process, index,
+			    loaded_since(states, process));
 }
 
 static uint32_t first_part_number(const struct states *states,

@@ -382,7 +382,7 @@ static void join_function_parts(struct states *states, uint32_t index)
 
 	function->joins = false;
 	states_give_numbers(states, &index, 1);
-	states_connect_functions(states, &index, 1, false);
+	states_connect_functions(states, &index, 1, NULL);
 	/* The connected parts stay recorded. */
 	if (!function->connected)
 		start_connected(states, &index, 1, false);
@@ -543,15 +543,33 @@ static void start_gated(struct states *states, const uint32_t *list,
 	lock_release(&states->lock);
 }
 
-static bool connect_some(struct states *states, bool held)
+/* Returns true if @function can be connected now, with @hold. Functions of a
+ * dlopen() that waits are moved only with its hold. */
+static bool is_connectable(const struct states *states,
+			   const struct function *function,
+			   const struct states_hold *hold, uint32_t opening)
 {
+	bool opens;
+
+	if (!function->wants_connection || is_function_gone(function))
+		return false;
+	opens = opening && function->moved &&
+		states->modules[states->parts[function->parts].module]
+				.opening == opening;
+	return opens == (hold && hold->opening);
+}
+
+static bool connect_some(struct states *states, const struct states_hold *hold)
+{
+	const bool held = hold;
+	const uint32_t opening = states_opening_now(states);
 	size_t room = held ? BATCH_HELD : BATCH, count = 0;
 	uint32_t *list = states_calloc(states, room, sizeof(*list));
 
 	for (uint32_t i = 0; list && i < states->function_count && count < room;
 	     i++)
-		if (states->functions[i].wants_connection &&
-		    !is_function_gone(&states->functions[i]))
+		if (is_connectable(states, &states->functions[i], hold,
+				   opening))
 			list[count++] = i;
 	if (count) {
 		states_give_numbers(states, list, count);
@@ -564,7 +582,7 @@ static bool connect_some(struct states *states, bool held)
 			states_recall(states, list[i]);
 		states_find_words(states, list, count);
 		count = tell_connecting(states, list, count, held);
-		states_connect_functions(states, list, count, held);
+		states_connect_functions(states, list, count, hold);
 		start_connected(states, list, count, held);
 	}
 	states_free(states, list);
@@ -577,12 +595,16 @@ static void let_go(struct states *states)
 	atom_store_sc(&arena_setup(states->arena)->page->writing_text, 0);
 }
 
-/* Returns true if the held program still waits. Then it waits until let_go(),
- * but no longer than its own time limit. */
-static bool hold_still(struct states *states)
+/* Sets *@hold and returns true if the held program still waits. Then it waits
+ * until let_go(), but no longer than its own time limit. */
+static bool hold_still(struct states *states, struct states_hold *hold)
 {
 	struct page_shm *page = arena_setup(states->arena)->page;
 
+	*hold = (struct states_hold){
+		.process = states_leader(states),
+		.text = { .word = &page->flags, .mask = PAGE_UNHELD },
+	};
 	/* order: sc, UNHELD: the program sees it, or we see that it has left */
 	atom_store_sc(&page->writing_text, 1);
 	/* order: sc, UNHELD: as above */
@@ -595,18 +617,39 @@ static bool hold_still(struct states *states)
 /* As connect_some(), with the program held if @held and it still waits. */
 static bool connect_more(struct states *states, bool held)
 {
-	bool still = held && hold_still(states);
-	bool any = connect_some(states, still);
+	struct states_hold hold;
+	bool still = held && hold_still(states, &hold);
+	bool any = connect_some(states, still ? &hold : NULL);
 
 	if (still)
 		let_go(states);
 	return any;
 }
 
+/* Moves functions of a dlopen() that waits. Returns true if some are left. */
+static bool connect_opening(struct states *states)
+{
+	struct states_hold hold;
+	bool any;
+
+	if (!states_opening_write(states, &hold))
+		return false;
+	any = connect_some(states, &hold);
+	if (!any)
+		states_connect_opened(states, &hold);
+	states_opening_written(states);
+	return any;
+}
+
 bool states_take_steps(struct states *states, uint64_t until_ns, bool held)
 {
 	if (!states->area && !states->gate)
-		return true;
+		return states_opening_finish(states);
+	while (connect_opening(states))
+		if (clock_boottime_ns() >= until_ns)
+			return false;
+	if (!states_opening_finish(states))
+		return false;
 	while (connect_more(states, held))
 		if (clock_boottime_ns() >= until_ns)
 			return false;

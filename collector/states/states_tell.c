@@ -310,6 +310,11 @@ static void add_summed_function(const struct states *states,
 				const struct function *function,
 				struct states_summary *out)
 {
+	if (function->parts == NONE) { /* unloaded */
+		out->patched += function->moved && !function->refused;
+		out->unpatched += function->moved && function->refused;
+		return;
+	}
 	out->functions++;
 	if (function->moved) {
 		out->patched += function->connected;
@@ -525,8 +530,7 @@ void states_summary(struct arena *arena, struct states_summary *out)
 		return;
 	lock_acquire(&states->lock);
 	for (size_t i = 0; i < states->function_count; i++)
-		if (states->functions[i].parts != NONE)
-			add_summed_function(states, &states->functions[i], out);
+		add_summed_function(states, &states->functions[i], out);
 	memcpy(out->unplanned, states->unplanned, sizeof(out->unplanned));
 	out->unplanned_files = states->unplanned_files;
 	out->changes = states->change_count;

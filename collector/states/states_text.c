@@ -361,12 +361,11 @@ static size_t list_parts(const struct states *states,
 
 static void connect_in(struct states *states,
 		       const struct states_process *process,
-		       struct patch_function *list, size_t count, bool held)
+		       struct patch_function *list, size_t count,
+		       const struct patch_hold *hold)
 {
-	const uint32_t *flags = &arena_setup(states->arena)->page->flags;
-
 	states_go_away(states);
-	patch_connect(process->image, list, count, held ? flags : NULL);
+	patch_connect(process->image, list, count, hold);
 	states_come_back(states);
 }
 
@@ -409,9 +408,24 @@ static bool is_connected_in(const struct states *states,
 	return true;
 }
 
+/* Returns true if a dlopen() of @process waits for @function. */
+static bool is_opened_in(const struct states *states,
+			 const struct states_process *process,
+			 const struct function *function)
+{
+	const uint32_t module = states->parts[function->parts].module;
+
+	return function->moved &&
+	       states_opening_of(states, process,
+				 states->modules[module].start);
+}
+
 /* Connects functions that are connected elsewhere but not in @process. They are
- * off at first. */
-static void connect_rest(struct states *states, struct states_process *process)
+ * off at first. @hold: only functions of its dlopen() that waits, or NULL.
+ * Returns true if there were any. */
+static bool connect_rest(struct states *states,
+			 const struct states_process *process,
+			 const struct patch_hold *hold)
 {
 	struct patch_function *list =
 		states_calloc(states, states->part_count + 1, sizeof(*list));
@@ -421,14 +435,16 @@ static void connect_rest(struct states *states, struct states_process *process)
 		const struct function *function = &states->functions[i];
 
 		if (function->connected && function->parts != NONE &&
+		    (!hold || is_opened_in(states, process, function)) &&
 		    !is_connected_in(states, process, function))
 			count += list_parts(states, process, function,
 					    PATCH_NEITHER, list + count,
 					    states->part_count - count);
 	}
 	if (count)
-		connect_in(states, process, list, count, false);
+		connect_in(states, process, list, count, hold);
 	states_free(states, list);
+	return count;
 }
 
 static void switch_rest(struct states *states,
@@ -454,13 +470,22 @@ static void switch_rest(struct states *states,
 }
 
 /* Brings the text of @process to the state of all others. */
-static void catch_up(struct states *states, struct states_process *process)
+static void catch_up(struct states *states,
+		     const struct states_process *process,
+		     const struct patch_hold *hold)
 {
-	connect_rest(states, process);
+	if (!connect_rest(states, process, hold) && hold)
+		return;
 	switch_rest(states, process, PATCH_NEITHER);
 	switch_rest(states, process, PATCH_ENTRIES);
 	switch_rest(states, process, PATCH_BOTH);
 	states->late_news = true;
+}
+
+void states_connect_opened(struct states *states,
+			   const struct states_hold *hold)
+{
+	catch_up(states, hold->process, &hold->text);
 }
 
 void states_module_joins(struct states *states, struct states_process *process,
@@ -474,7 +499,7 @@ void states_module_joins(struct states *states, struct states_process *process,
 	of->since_ns = since_ns;
 	add_module_to(states, process, module);
 	if (of->number >= 0)
-		catch_up(states, process);
+		catch_up(states, process, NULL);
 }
 
 static void meet_process(struct states *states, struct states_process *process)
@@ -520,7 +545,7 @@ static void meet_process(struct states *states, struct states_process *process)
 		lock_release(&states->lock);
 		process->failed = false;
 		if (!process->root)
-			catch_up(states, process);
+			catch_up(states, process, NULL);
 	}
 	if (process->failed && process->root)
 		set_unwritable(states,
@@ -822,7 +847,7 @@ void states_give_numbers(struct states *states, const uint32_t *functions,
 struct connecting {
 	const uint32_t *functions;
 	size_t count;
-	bool held;
+	const struct states_hold *hold;
 	bool *known; /* by function: a process has decided */
 	struct patch_function *list; /* parts in the current process */
 	size_t *first; /* by function: start in list; and the end */
@@ -863,7 +888,8 @@ static void note_unconnected(struct states *states, uint32_t index,
 /* The first process with a function decides whether it can be connected. */
 static void connect_all_in(struct states *states,
 			   const struct states_process *process,
-			   struct connecting *connecting, bool held)
+			   struct connecting *connecting,
+			   const struct patch_hold *hold)
 {
 	size_t n = 0;
 
@@ -876,7 +902,7 @@ static void connect_all_in(struct states *states,
 		if (!connecting->known[i] || function->connected)
 			n += list_parts(
 				states, process, function,
-				connecting->held
+				connecting->hold
 					? states_sites_of(
 						  (enum function_state)
 							  function->wanted)
@@ -885,7 +911,7 @@ static void connect_all_in(struct states *states,
 	}
 	connecting->first[connecting->count] = n;
 	if (n)
-		connect_in(states, process, connecting->list, n, held);
+		connect_in(states, process, connecting->list, n, hold);
 	for (size_t i = 0; i < connecting->count; i++) {
 		size_t first = connecting->first[i];
 		size_t count = connecting->first[i + 1] - first;
@@ -902,15 +928,18 @@ static void connect_everywhere(struct states *states,
 			       struct connecting *connecting)
 {
 	const struct states_process *leader = states_leader(states);
+	const struct states_hold *hold = connecting->hold;
+	const struct states_process *first = hold ? hold->process : leader;
 
 	say_patched(states);
-	if (leader->image)
-		connect_all_in(states, leader, connecting, connecting->held);
+	if (first->image)
+		connect_all_in(states, first, connecting,
+			       hold ? &hold->text : NULL);
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
-		if (process != leader && process->image &&
+		if (process != first && process->image &&
 		    !states_has_ended(states, process))
-			connect_all_in(states, process, connecting, false);
+			connect_all_in(states, process, connecting, NULL);
 	for (size_t i = 0; i < connecting->count; i++)
 		if (!connecting->known[i])
 			note_unconnected(
@@ -933,13 +962,13 @@ static size_t count_known_parts(const struct states *states,
 }
 
 void states_connect_functions(struct states *states, const uint32_t *functions,
-			      size_t count, bool held)
+			      size_t count, const struct states_hold *hold)
 {
 	uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
 	struct connecting connecting = {
 		.functions = functions,
 		.count = count,
-		.held = held,
+		.hold = hold,
 		.room = count_known_parts(states, functions, count),
 	};
 

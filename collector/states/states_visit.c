@@ -95,7 +95,7 @@ static void answer_visit(struct states *states, uint64_t number)
 static bool work_on_states(struct states *states, uint64_t until_ns, bool held)
 {
 	uint64_t asked;
-	bool done;
+	bool planned, done;
 
 	lock_acquire(&states->lock);
 	asked = states->asked;
@@ -110,12 +110,15 @@ static bool work_on_states(struct states *states, uint64_t until_ns, bool held)
 		answer_visit(states, asked);
 		return true;
 	}
+	states_end_openings(states);
 	states_follow_modules(states);
-	if (!states_plan_modules(states, until_ns))
+	planned = states_plan_modules(states, until_ns);
+	if (!planned &&
+	    !(states_opening_now(states) && states_opening_is_planned(states)))
 		return false;
 	if (!states->evaluated)
 		states_evaluate(states);
-	done = states_take_steps(states, until_ns, held);
+	done = states_take_steps(states, until_ns, held) && planned;
 	if (done)
 		answer_visit(states, asked);
 	return done;
@@ -152,7 +155,9 @@ uint64_t states_visit(struct states *states)
 	wait = MIN(wait, states_follow_pause(states));
 	/* Another thread makes the plans, so yield. */
 	if (!done)
-		wait = MIN(wait, held ? (uint64_t)HELD_NS : (uint64_t)SOON_NS);
+		wait = MIN(wait, held || states_opening_now(states)
+					 ? (uint64_t)HELD_NS
+					 : (uint64_t)SOON_NS);
 	/* Not all loads of modules are reported. */
 	return MIN(wait, (uint64_t)100000000);
 }

@@ -1,72 +1,289 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# --patch neither reads nor records a library that is opened while the program runs.
-# The summary and perfrec ctl functions name it.
+# --patch moves the functions of a library that dlopen() loads, before its
+# constructors run: every call is recorded, in each of several loads, in a plugin
+# that another library's constructor loads, with two threads that load at once, and
+# in a forked child. A library in another namespace stays as it is, and is named.
+# dlopen() does not wait for ever.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
-need jq gcc
+need jq gcc python3
 
-cat >late.c <<'C'
-__attribute__((noinline)) long late_leaf(long i) { return i * 5; }
-long late_work(long n)
+# plugin NAME: NAME.so with NAME_work(n), which calls NAME_leaf() n times. Its
+# constructor calls NAME_leaf() once.
+plugin()
 {
-	long sum = 0;
-	for (long i = 0; i < n; i++)
-		sum += late_leaf(i);
-	return sum;
+	sed "s/NAME/$1/g" >"$1.c" <<-'C'
+	__attribute__((noipa)) long NAME_leaf(long i) { return i * 5; }
+	__attribute__((constructor)) static void NAME_start(void) { NAME_leaf(1); }
+	long NAME_work(long n)
+	{
+		long sum = 0;
+		for (long i = 0; i < n; i++)
+			sum += NAME_leaf(i);
+		return sum;
+	}
+	C
+	cat >>"$1.c"
+	gcc -O1 -fPIC -shared -pthread -o "$1.so" "$1.c" || fail "cannot compile $1.c"
 }
+plugin again </dev/null
+plugin other </dev/null
+plugin inner </dev/null
+plugin child </dev/null
+plugin space </dev/null
+# Its constructor loads a library, and starts a thread that runs in this one.
+plugin outer <<'C'
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+static pthread_t thread;
+static void *run(void *none)
+{
+	outer_work(1000);
+	return none;
+}
+__attribute__((constructor)) static void load(void)
+{
+	void *inner = dlopen("./inner.so", RTLD_NOW);
+	((long (*)(long))dlsym(inner, "inner_work"))(10);
+	pthread_create(&thread, NULL, run, NULL);
+}
+void outer_end(void) { pthread_join(thread, NULL); }
 C
-gcc -O1 -fPIC -shared -o late.so late.c
-gcc -O1 -fPIC -shared -o early.so -xc - <<'C'
-long early_work(long n) { return n + 1; }
-C
+for name in left right; do
+	plugin $name </dev/null
+done
 cat >host.c <<'C'
 #include <dlfcn.h>
+#include <pthread.h>
 #include <stdio.h>
-extern long early_work(long n);
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *library;
+static void call(const char *name, long n)
+{
+	char symbol[32];
+	snprintf(symbol, sizeof(symbol), "%s_work", name);
+	printf("%s %ld\n", name, ((long (*)(long))dlsym(library, symbol))(n));
+}
+static void *load(const char *path)
+{
+	library = dlopen(path, RTLD_NOW);
+	if (!library) {
+		fprintf(stderr, "%s\n", dlerror());
+		exit(1);
+	}
+	return library;
+}
+static pthread_barrier_t both;
+static void *thread(void *name)
+{
+	char path[32], symbol[32];
+	void *mine;
+	snprintf(path, sizeof(path), "./%s.so", (char *)name);
+	snprintf(symbol, sizeof(symbol), "%s_work", (char *)name);
+	for (int i = 0; i < 20; i++) {
+		pthread_barrier_wait(&both);
+		mine = dlopen(path, RTLD_LAZY);
+		((long (*)(long))dlsym(mine, symbol))(10);
+		pthread_barrier_wait(&both);
+		dlclose(mine);
+	}
+	return NULL;
+}
 int main(void)
 {
-	for (int i = 0; i < 2; i++) {
-		void *late = dlopen("./late.so", RTLD_NOW);
-		long (*work)(long) = (long (*)(long))dlsym(late, "late_work");
+	pthread_t threads[2];
+	void *first;
 
-		printf("%ld\n", early_work(work(100)));
-		fflush(stdout);
-		if (!i) dlclose(late);
+	/* At the same address, at another one, after another library there. */
+	for (int i = 0; i < 3; i++) {
+		load("./again.so");
+		call("again", 100);
+		dlclose(library);
 	}
+	first = load("./other.so");
+	load("./again.so");
+	call("again", 100);
+	library = first;
+	call("other", 100);
+	/* Loaded already. */
+	load("./again.so");
+	call("again", 100);
+	load("./outer.so");
+	call("outer", 50);
+	((void (*)(void))dlsym(library, "outer_end"))();
+	pthread_barrier_init(&both, NULL, 2);
+	pthread_create(&threads[0], NULL, thread, "left");
+	pthread_create(&threads[1], NULL, thread, "right");
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	fflush(stdout);
+	if (!fork()) {
+		load("./child.so");
+		call("child", 10);
+		return 0;
+	}
+	wait(NULL);
+	/* The same in the parent, where the child had it. */
+	load("./child.so");
+	call("child", 20);
+	return 0;
+}
+C
+gcc -O1 -pthread -o host host.c || fail 'cannot compile host.c'
+cat >truth <<'T'
+again_leaf 504
+again_start 4
+again_work 5
+child_leaf 32
+child_start 2
+child_work 2
+inner_leaf 11
+inner_start 1
+inner_work 1
+left_leaf 220
+left_start 20
+left_work 20
+other_leaf 101
+other_start 1
+other_work 1
+outer_end 1
+outer_leaf 1051
+outer_start 1
+outer_work 2
+right_leaf 220
+right_start 20
+right_work 20
+T
+
+# calls: of functions in plugins, as truth has them.
+calls()
+{
+	json data/summary.json '[.functions[] | select(.name | test("^(again|child|inner|left|other|outer|right)_"))] |
+		group_by(.name)[] | "\(.[0].name) \([.[].calls] | add)"' | sort
+}
+./host >expected || fail 'the program fails alone'
+for options in '' '--count *'; do
+	set -f
+	# shellcheck disable=SC2086 # two words, or none
+	run "$PERFREC" record --patch --alloc=off --cpu=off $options -o data -- ./host
+	set +f
+	expect_status 0
+	cmp -s out expected || fail "$options: $(diff out expected)"
+	calls >recorded
+	cmp -s recorded truth || fail "$options: $(diff truth recorded)"
+	expect_eq 'files that were not patched' \
+		"$(json data/summary.json .totals.files_unpatched)" 0
+	"$O/tests/tools/trace_check" data/trace.pftrace >checked ||
+		fail "$options: $(cat checked)"
+done
+
+# A library in another namespace is named.
+cat >spaces.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	void *space = dlmopen(LM_ID_NEWLM, "./space.so", RTLD_NOW);
+	printf("%ld\n", ((long (*)(long))dlsym(space, "space_work"))(10));
+	fflush(stdout);
 	getchar();
 	return 0;
 }
 C
-gcc -O1 -o host host.c ./early.so
-
+gcc -O1 -o spaces spaces.c || fail 'cannot compile spaces.c'
 mkfifo input
+rm -rf data
 start_daemon --patch
-preload ./host <input >out.host &
+preload ./spaces <input >out.spaces &
 program=$!
 exec 9>input
-late_is_listed()
+space_is_listed()
 {
 	"$PERFREC" ctl --json functions >listed.json 2>/dev/null &&
 		[ "$(json listed.json '[.functions[].functions[] |
-			select(.name | endswith("/late.so")) | .refused] | first')" = \
+			select(.name | endswith("/space.so")) | .refused] | first')" = \
 			'it came after the program had started' ]
 }
-wait_for 60 late_is_listed
+wait_for 60 space_is_listed
 run "$PERFREC" ctl functions
 expect_status 0
-expect_match out "late.so +\(stays as it is: it came after the program had started\)$"
+expect_match out "space.so +\(stays as it is: it came after the program had started\)$"
 exec 9>&-
 wait $program
 expect_eq 'exit status' $? 0
 stop_daemon
-expect_eq output "$(cat out.host)" '24751
-24751'
+expect_eq output "$(cat out.spaces)" 225
 summary=$(find data -name summary.json)
 run "$PERFREC" report "${summary%/*}"
-expect_match out "No function of $PWD/late.so was recorded: it came after the"
-expect_eq 'files, and functions, that were not patched' "$(json "$summary" \
-	'"\(.totals.files_unpatched) \(.totals.functions_unpatched)"')" '1 0'
-expect_eq 'calls of libraries' "$(json "$summary" \
-	'[.functions[] | select(.name | test("early|late")) | "\(.name) \(.calls)"] | join(",")')" \
-	'early_work 2'
+expect_match out "No function of $PWD/space.so was recorded: it came after the"
+expect_eq 'files that were not patched' \
+	"$(json "$summary" .totals.files_unpatched)" 1
+
+# The collector is stopped, then killed: dlopen() goes on.
+cat >steps.c <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+int main(void)
+{
+	char name[32], path[40], symbol[40];
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	while (scanf("%31s", name) == 1) {
+		void *library;
+		snprintf(path, sizeof(path), "./%s.so", name);
+		snprintf(symbol, sizeof(symbol), "%s_work", name);
+		library = dlopen(path, RTLD_NOW);
+		printf("%s %ld\n", name, ((long (*)(long))dlsym(library, symbol))(10));
+	}
+	return 0;
+}
+C
+gcc -O1 -o steps steps.c || fail 'cannot compile steps.c'
+lines()
+{
+	[ "$(wc -l <out.steps)" -ge "$1" ]
+}
+rm -rf data input
+mkfifo input
+PERFREC_DEADLINE_MS=2000 "$PERFREC" record -q --patch --alloc=off --cpu=off -o data \
+	-- ./steps <input >out.steps 2>err.steps &
+recorder=$!
+exec 9>input
+echo again >&9
+wait_for 60 lines 1
+collector=$(pgrep -P $recorder -x perfrec-collect)
+kill -STOP "$collector"
+echo other >&9
+wait_for 60 lines 2
+kill -CONT "$collector"
+echo child >&9
+wait_for 60 lines 3
+kill -KILL "$collector"
+echo inner >&9
+wait_for 60 lines 4
+exec 9>&-
+wait $recorder
+expect_eq output "$(cat out.steps)" 'again 225
+other 225
+child 225
+inner 225'
+
+# Extension modules of python.
+cat >extensions.py <<'P'
+import _json, _sqlite3
+print(_json.encode_basestring('"'), _sqlite3.connect(':memory:').execute('select 2 + 3').fetchall())
+P
+python3 extensions.py >expected || fail 'python has no such modules'
+run "$PERFREC" record --patch=all --alloc=off --cpu=off -o data -- python3 extensions.py
+expect_status 0
+cmp -s out expected || fail "python: $(diff out expected)"
+for name in _json _sqlite3; do
+	expect_eq "the constructor of $name" "$(json data/summary.json \
+		"[.functions[] | select(.name == \"PyInit_$name\") | .calls] | add")" 1
+done
+expect_eq 'files that were not patched' \
+	"$(json data/summary.json .totals.files_unpatched)" 0

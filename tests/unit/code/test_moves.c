@@ -382,7 +382,9 @@ static uint8_t *code_of(const struct loaded *loaded, int function)
 TEST(moves_are_written_while_the_program_waits_and_not_later, EACH(0, 3))
 {
 	const uint32_t waits = 0, left = PAGE_UNHELD;
-	const uint32_t *held[] = { &waits, &left, NULL };
+	const struct patch_hold holds[] = { { &waits, PAGE_UNHELD, 0 },
+					    { &left, PAGE_UNHELD, 0 } };
+	const struct patch_hold *held[] = { &holds[0], &holds[1], NULL };
 	struct patch_function list[] = { { .function = 0, .number = 1 },
 					 { .function = 1, .number = 2 } };
 	struct loaded loaded;
@@ -414,6 +416,7 @@ TEST(moves_show_unwinders_what_was_written)
 {
 	struct patch_function function = { .number = 1 };
 	const uint32_t waits = 0;
+	const struct patch_hold hold = { &waits, PAGE_UNHELD, 0 };
 	const uint64_t thunk = THUNK_CODE + THUNK_BYTES;
 	uint8_t before[THUNK_BYTES - THUNK_MOVED_FRAMES], after[sizeof(before)];
 	struct thunk_place place, again;
@@ -422,7 +425,7 @@ TEST(moves_show_unwinders_what_was_written)
 
 	plan_code(TWO_FUNCTIONS);
 	load(&loaded);
-	patch_connect(loaded.image, &function, 1, &waits);
+	patch_connect(loaded.image, &function, 1, &hold);
 	ck_assert_int_eq(function.reason, PATCH_DONE);
 	memcpy(before, loaded.map + thunk + THUNK_MOVED_FRAMES, sizeof(before));
 	ck_assert(thunk_area_place(loaded.area_inode, thunk + THUNK_MOVED_BODY,

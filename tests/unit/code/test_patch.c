@@ -22,6 +22,7 @@
 #include "collector/code/text_map.h"
 #include "collector/code/thunks.h"
 #include "shared/atomic.h"
+#include "shared/ring_shm.h"
 #include "tests/suite.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/victims/patch_control.h"
@@ -259,6 +260,7 @@ static uint32_t g_numbers[VICTIM_NUMBERS];
 
 /* Returns the number of connected functions. */
 static const uint32_t g_page_flags; /* of a program that waits */
+static const struct patch_hold g_hold = { &g_page_flags, PAGE_UNHELD, 0 };
 
 static size_t connect_all(bool held, enum patch_sites on)
 {
@@ -275,8 +277,7 @@ static size_t connect_all(bool held, enum patch_sites on)
 			.on = on,
 		};
 	}
-	count = patch_connect(g_image, g_list, g_listed,
-			      held ? &g_page_flags : NULL);
+	count = patch_connect(g_image, g_list, g_listed, held ? &g_hold : NULL);
 	for (size_t i = 0; i < g_listed; i++)
 		ck_assert_msg(g_list[i].reason == PATCH_DONE ||
 				      g_plan->functions[i].refused,
@@ -900,7 +901,7 @@ TEST(patch_leaves_breakpoints_alone)
 	}
 	/* Removed, connected, set again. */
 	ck_assert_int_eq(memory_write(mem, at, site->bytes, 1), 0);
-	patch_connect(g_image, g_list, g_listed, &g_page_flags);
+	patch_connect(g_image, g_list, g_listed, &g_hold);
 	ck_assert_int_eq(g_list[victim].reason, PATCH_DONE);
 	ck_assert_int_eq(memory_write(mem, at, &trap, 1), 0);
 	ck_assert_int_eq(
