@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: records into some thirty folders
 #
 # A folder named with -o may hold a person's files. perfrec takes a folder for a
 # recording only if perfrec wrote every file in it. It refuses any other folder

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: samples as two users, with two engines, in turn
 #
 # CPU samples by both engines, as root and as nobody: the time of a program with
 # a known split, in all, by function and by span; and the message where

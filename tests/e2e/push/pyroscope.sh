@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: pushes many windows to a server that fails in turn
 #
 # Windows get to Pyroscope by Push: exactly their values, with the names that
 # its pages know, within its limits, and with the credentials given.

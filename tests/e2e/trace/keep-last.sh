@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: compares two traces packet by packet, in twenty ranges
 # timeout: 240
 #
 # --keep last keeps the newest part of a trace. That part is a whole trace: packet

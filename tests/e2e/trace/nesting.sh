@@ -1,5 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
+# long: compiles and records each way out of a function
 #
 # A slice is inside the slice of its caller, whichever way control takes: longjmp
 # and siglongjmp, contexts, threads that end deep inside.

@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
+# long: records each of seven forms of thread-local access
 #
 # A program says which request each thread works on in a thread-local record that
 # every profiler may read (OTEP 4947): samples by signals and of allocations have
