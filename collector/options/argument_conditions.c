@@ -155,21 +155,26 @@ static int read_conditions(const char *text, size_t open, size_t close,
 int argument_conditions_take(char *text, struct argument_conditions *out,
 			     struct expression_error *error)
 {
-	const char *last = strrchr(text, ')');
-	size_t close, open, depth = 1;
+	size_t open = strlen(text), close = 0, quote = 0, depth = 0;
+	bool quoted = false, is_found = false;
 	int found;
 
 	out->count = 0;
-	if (!last)
-		return 0;
-	close = open = (size_t)(last - text);
-	while (open && depth) {
-		open--;
-		depth += text[open] == ')';
-		depth -= text[open] == '(';
+	while (open && !is_found) {
+		if (text[--open] == '"') {
+			quoted = !quoted;
+			quote = open;
+		}
+		if (quoted)
+			continue;
+		if (text[open] == ')' && !depth++)
+			close = open;
+		is_found = text[open] == '(' && depth && !--depth;
 	}
-	if (depth)
-		return 0;
+	if (!is_found)
+		return quoted ? expression_fail(error, quote,
+						"close this quote")
+			      : 0;
 	found = read_conditions(text, open, close, out, error);
 	if (found > 0)
 		memset(text + open, ' ', close + 1 - open);

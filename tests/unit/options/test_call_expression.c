@@ -154,6 +154,9 @@ static const struct {
 	{ "ns::f<A<int> >(ret < 0) ", "ns::f<A<int> >", "ret < 0", 0 },
 	{ "f(name = \"a, b\", on = true)", "f", "name = a, b|on = true", 0 },
 	{ "f(a.b<=0x10)", "f", "a.b <= 0x10", 0 },
+	{ "f(name = \"x)y\", b = \"((\") > 1ms", "f", "name = x)y|b = ((",
+	  1000001 },
+	{ "operator\"\" _km(a = \")\")", "operator\"\" _km", "a = )", 0 },
 	{ "f(int, char*) > 5ns", "f(int, char*)", "", 6 },
 	{ "f(A<3>)", "f(A<3>)", "", 0 },
 	{ "f()", "f()", "", 0 },
@@ -200,6 +203,7 @@ TEST(malformed_conditions_are_refused_at_their_place)
 		{ "f(a > \"1\")", 7 },
 		{ "f(a=1,b=1,c=1,d=1)", 14 },
 		{ "f(ret < 0", 1 },
+		{ "f(a = \"x)", 6 },
 	};
 	struct expression_error error;
 	struct call_expression got;
