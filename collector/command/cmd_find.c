@@ -165,6 +165,20 @@ static bool saw_found_function(const void *search, uint32_t text)
 	return call_search_saw_function(search, text);
 }
 
+/* Returns the name in the first condition whose argument no call has, or
+ * NULL. */
+static const char *unnamed_argument(const struct find_line *line,
+				    const struct call_search *search)
+{
+	const struct argument_conditions *conditions =
+		&line->expression.conditions;
+
+	for (uint32_t i = 0; i < conditions->count; i++)
+		if (!(search->named >> i & 1))
+			return conditions->list[i].name;
+	return NULL;
+}
+
 static void say_none(const struct find_line *line,
 		     const struct call_search *search)
 {
@@ -173,6 +187,7 @@ static void say_none(const struct find_line *line,
 	/* With a minimum, the search skips shorter calls by the index, so the
 	 * shortest one is unknown. */
 	bool at_most = line->wish.min_ns;
+	const char *unnamed = unnamed_argument(line, search);
 
 	if (!search->met_function)
 		trace_command_say_function("perfrec find", line->wish.function,
@@ -192,14 +207,18 @@ static void say_none(const struct find_line *line,
 			!range_command_given(&line->range) ? "thread"
 			: line->wish.thread		   ? "thread and range"
 							   : "range");
+	else if (unnamed)
+		log_err("no call of '%.200s' has an argument '%s' (perfrec "
+			"record --args records arguments and results)",
+			line->wish.function, unnamed);
 	else if (line->wish.conditions)
 		log_err("no call matches '%.200s': %s call%s%s %s other "
-			"arguments or %s; perfrec record --args records them",
+			"arguments%s",
 			line->text, size_format_count(search->seen, calls),
 			search->seen == 1 ? "" : "s",
 			part ? " in the chosen part" : "",
 			search->seen == 1 ? "has" : "have",
-			search->seen == 1 ? "another time" : "other times");
+			line->expression.compares ? " or times" : "");
 	else
 		log_err("no call matches '%.200s': %s call%s%s took %s%s%s",
 			line->text, size_format_count(search->seen, calls),

@@ -168,16 +168,20 @@ static bool does_hold(const struct trace_argument *argument,
 
 uint32_t call_arguments_match(const struct trace_reader *reader,
 			      const struct trace_event *event,
-			      const struct argument_conditions *conditions)
+			      const struct argument_conditions *conditions,
+			      uint32_t *named)
 {
 	struct trace_event copy = *event;
 	struct trace_argument argument;
 	uint32_t mask = 0;
 
 	while (conditions && trace_argument_next(reader, &copy, &argument))
-		for (uint32_t i = 0; i < conditions->count; i++)
-			if (is_argument_of(&argument, &conditions->list[i]) &&
-			    does_hold(&argument, &conditions->list[i]))
+		for (uint32_t i = 0; i < conditions->count; i++) {
+			if (!is_argument_of(&argument, &conditions->list[i]))
+				continue;
+			*named |= 1u << i;
+			if (does_hold(&argument, &conditions->list[i]))
 				mask |= 1u << i;
+		}
 	return mask;
 }

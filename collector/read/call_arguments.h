@@ -34,10 +34,12 @@ struct call_arguments *call_arguments_add_result(
 	struct call_arguments *kept, const struct trace_reader *reader,
 	const struct trace_event *event);
 /* Returns the conditions, as a mask by their places in @conditions, that an
- * argument of @event, the latest event of @reader, fulfils. NULL: none. */
+ * argument of @event, the latest event of @reader, fulfils. NULL: none. Adds
+ * those whose argument @event has to the mask *@named. */
 uint32_t call_arguments_match(const struct trace_reader *reader,
 			      const struct trace_event *event,
-			      const struct argument_conditions *conditions);
+			      const struct argument_conditions *conditions,
+			      uint32_t *named);
 /* Reads the argument at *@at of @kept, which may be NULL, and advances *@at,
  * which starts at 0. Returns false at the end. */
 bool call_arguments_next(const struct call_arguments *kept, size_t *at,

@@ -195,16 +195,17 @@ static int begin_searched_call(struct call_search *search,
 	    search->argument_bytes < CALL_SEARCH_ARGUMENT_BYTES)
 		arguments = call_arguments_of(search->reader, event);
 	search->argument_bytes += arguments ? arguments->bytes : 0;
-	event->slice->user = (uintptr_t)arguments | IS_WANTED |
-			     call_arguments_match(search->reader, event,
-						  search->wish.conditions)
-				     << 1;
+	event->slice->user =
+		(uintptr_t)arguments | IS_WANTED |
+		call_arguments_match(search->reader, event,
+				     search->wish.conditions, &search->named)
+			<< 1;
 	return 0;
 }
 
 /* Returns true if the arguments of the call that @event ends, and its result,
  * fulfil all conditions. */
-static bool are_conditions_met(const struct call_search *search,
+static bool are_conditions_met(struct call_search *search,
 			       const struct trace_event *event)
 {
 	const struct argument_conditions *conditions = search->wish.conditions;
@@ -212,7 +213,8 @@ static bool are_conditions_met(const struct call_search *search,
 
 	if (!conditions)
 		return true;
-	met |= call_arguments_match(search->reader, event, conditions);
+	met |= call_arguments_match(search->reader, event, conditions,
+				    &search->named);
 	return met == (1u << conditions->count) - 1;
 }
 

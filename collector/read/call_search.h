@@ -49,6 +49,7 @@ struct call_search {
 	uint64_t shortest_ns; /* valid if wish.min_ns is 0 */
 	/* Somewhere in the trace. */
 	bool met_thread, met_function, met_request;
+	uint32_t named; /* conditions whose argument a call has: a mask */
 	int err; /* of reading; 0: reached the end of the file */
 
 	/* Private. */

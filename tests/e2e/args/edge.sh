@@ -38,3 +38,9 @@ expect_status 42
 expect_eq 'arguments in registers, and on the stack' "$(jq -r '
 	select(.kind == "begin" and .name == "edge") | .arguments | [.[]] |
 	"\(.[:2]) \(.[6:])"' dumped)" '[40,2] [0,0]'
+
+# find says what is missing.
+run "$PERFREC" find 'edge(nosuch = 1)' data
+expect_error 1 "no call of 'edge' has an argument 'nosuch'"
+run "$PERFREC" find 'edge(arg1 = 1)' data
+expect_error 1 "no call matches 'edge\(arg1 = 1\)': 1 call has other arguments\$"
