@@ -136,6 +136,13 @@ static void add_module_notes(struct recording *recording,
 				 "--hooks=calls).",
 				 path, module->loads > 1 ? "up to " : "",
 				 size_format_ns(module->ns, time), where);
+		else if (module->slots)
+			snprintf(text, sizeof(text),
+				 "%.300s was closed before perfrec had read "
+				 "it%s: calls of library functions by it, if "
+				 "any, are not recorded (load it with the "
+				 "program).",
+				 path, where);
 		else
 			snprintf(text, sizeof(text),
 				 "%.300s was loaded by dlopen() and never "
@@ -176,7 +183,7 @@ void states_told(struct arena *arena)
 		return;
 	states_tell_matches(arena);
 	states_summary(arena, &summary);
-	if (summary.functions || summary.unwritable || summary.modules.missed ||
+	if (summary.functions || summary.unwritable || summary.modules.count ||
 	    summary.unplanned_files) {
 		add_totals(recording, &summary);
 		add_notes(recording, &summary);

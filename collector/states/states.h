@@ -227,6 +227,8 @@ struct states_summary {
 			uint64_t ns; /* longest delay until connected; 0: never
 				      * connected */
 			uint64_t loads, processes;
+			bool slots; /* it has no hooks; perhaps no wanted calls
+				     * either */
 		} list[8]; /* the first ones */
 		size_t count;
 		struct map_log

@@ -404,10 +404,24 @@ static void note_heard(struct states *states,
 	if (late_ns && states->late_count < STATES_LATE_MAX)
 		states->late[states->late_count] =
 			(struct states_late){ module->path, process->inner_pid,
-					      late_ns };
+					      late_ns, false };
 	states->late_count += late_ns != 0;
 	states->late_ns = MAX(states->late_ns, late_ns);
 	lock_release(&states->lock);
+}
+
+/* Returns true if the module at @index is known to call nothing that --calls-to
+ * names, and has no hooks. */
+static bool has_no_parts(const struct states *states, uint32_t index)
+{
+	const struct states_plan *plan = states->modules[index].plan;
+
+	if (!plan->calls || !plan->plan)
+		return plan->calls && !plan->why;
+	for (size_t i = 0; i < states->part_count; i++)
+		if (states->parts[i].module == index)
+			return false;
+	return true;
 }
 
 static void tell_late(struct states *states, struct states_process *process,
@@ -418,9 +432,16 @@ static void tell_late(struct states *states, struct states_process *process,
 	uint64_t now = clock_boottime_ns();
 	size_t count;
 
+	if (!of || !of->here || of->heard)
+		return;
 	/* Functions are moved before any call. */
-	if (!of || !of->here || of->heard || !module->plan->plan ||
-	    module->plan->plan->is_moved)
+	if (has_no_parts(states, index) ||
+	    (module->plan->plan && module->plan->plan->is_moved)) {
+		of->heard = true;
+		note_heard(states, process, module, 0);
+		return;
+	}
+	if (!module->plan->plan || !process->image)
 		return;
 	count = count_heard(states, process, index);
 	if (!count)
@@ -460,8 +481,7 @@ void states_tell_late(struct states *states)
 			continue;
 		for (struct states_process *process = states_first(states);
 		     process; process = process->next)
-			if (process->image &&
-			    !states_has_ended(states, process)) {
+			if (!states_has_ended(states, process)) {
 				tell_late(states, process, i);
 				trace_late(states, process, i);
 			}

@@ -183,6 +183,7 @@ struct states_late {
 	const char *path; /* owned by the symbol cache */
 	pid_t pid; /* in its own namespace */
 	uint64_t ns; /* duration; 0: never connected */
+	bool slots; /* it has no hooks, only slots (--calls-to) */
 };
 #define STATES_LATE_MAX 64 /* late modules known by name */
 

@@ -593,6 +593,7 @@ static void list_module_functions(struct states *states, uint32_t index,
 					addresses[i], old ? old[i] : NONE);
 	module->listed = true;
 	states->evaluated = false;
+	states->late_news |= module->late;
 	lock_release(&states->lock);
 	free(old);
 	if (!listed)

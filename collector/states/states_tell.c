@@ -430,6 +430,8 @@ static int compare_late(const void *a, const void *b)
 
 	if (!one->ns != !other->ns)
 		return one->ns ? 1 : -1;
+	if (one->slots != other->slots)
+		return one->slots ? 1 : -1;
 	return paths ? paths
 		     : (one->pid > other->pid) - (one->pid < other->pid);
 }
@@ -440,8 +442,9 @@ static struct states_module_told *find_told(struct states_modules_told *out,
 	struct states_module_told *module = out->list;
 	struct states_module_told *end = module + out->count;
 
-	while (module < end && (!module->ns != !late->ns ||
-				strcmp(module->path, late->path) != 0))
+	while (module < end &&
+	       (!module->ns != !late->ns || module->slots != late->slots ||
+		strcmp(module->path, late->path) != 0))
 		module++;
 	if (module == out->list + ARRAY_SIZE(out->list))
 		return NULL;
@@ -460,6 +463,7 @@ static void add_modules(struct states_modules_told *out,
 		if (!module)
 			continue;
 		module->path = list[i].path;
+		module->slots = list[i].slots;
 		module->ns = MAX(module->ns, list[i].ns);
 		module->loads++;
 		module->processes += !i || list[i].pid != list[i - 1].pid ||
@@ -467,9 +471,11 @@ static void add_modules(struct states_modules_told *out,
 	}
 }
 
-/* Adds modules that were loaded late and never connected. @heard is a copy. */
-static void find_missed(struct map_log *log, struct states_heard *heard,
-			size_t count, struct states_modules_told *out)
+/* Adds modules that were loaded late and never connected. @heard is a copy.
+ * @calls: with --calls-to. */
+static void find_missed(struct map_log *log, bool calls,
+			struct states_heard *heard, size_t count,
+			struct states_modules_told *out)
 {
 	size_t events = map_log_read(log), missed = 0;
 	bool *taken = calloc(count + 1, sizeof(*taken));
@@ -479,13 +485,16 @@ static void find_missed(struct map_log *log, struct states_heard *heard,
 	if (count)
 		qsort(heard, count, sizeof(*heard), compare_heard);
 	for (size_t i = 0; taken && list && i < events; i++) {
-		if (!map_log_event(log, i, &event) || !event.entry_build ||
+		if (!map_log_event(log, i, &event) ||
+		    event.kind == MAP_UNLOAD ||
+		    (!event.entry_build &&
+		     (!calls || collect_options_never_patch(event.path))) ||
 		    take_heard(heard, taken, count, &event))
 			continue;
-		list[missed++] =
-			(struct states_late){ event.path, event.pid, 0 };
+		list[missed++] = (struct states_late){ event.path, event.pid, 0,
+						       !event.entry_build };
+		out->missed += event.entry_build;
 	}
-	out->missed += missed;
 	add_modules(out, list, missed);
 	free(list);
 	free(taken);
@@ -511,7 +520,10 @@ static void tell_modules(struct arena *arena, struct states *states,
 	add_modules(out, late, MIN(out->late, STATES_LATE_MAX));
 	if (heard && log) {
 		out->log = map_log_get(log);
-		find_missed(log, heard, count, out);
+		find_missed(log,
+			    states->thread->collector->options->calls_to !=
+				    NULL,
+			    heard, count, out);
 	}
 	free(heard);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# perfrec record --calls-to leaves the calls of plugins alone that a library has opened
+# Plugins and perfrec record --calls-to. It leaves the calls of plugins alone that a library has opened
 # before recording starts: two of them may define the same function. The program has a
 # malloc() of its own, so it starts to record only behind the constructors.
 . "$TOP/tests/e2e/lib.sh"
@@ -71,3 +71,65 @@ for binding in lazy now; do
 		'[.functions[] | "\(.name) \(.calls)"] | sort | join(", ")')" \
 		'getppid 1, opens_show 1'
 done
+
+# A plugin that is closed before perfrec has read it is named: the collector is stopped
+# meanwhile. One that was read, and calls nothing that was asked for, is not.
+gcc -O1 -fPIC -shared -o unread.so -xc - <<'C'
+#include <unistd.h>
+int plugin_run(void) { return getppid() > 0; }
+C
+cp unread.so late.so
+gcc -O1 -fPIC -shared -o other.so -xc - <<'C'
+#include <unistd.h>
+int plugin_run(void) { return getuid() >= 0; }
+C
+gcc -O1 -o opens -xc - <<'C'
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+int main(void)
+{
+	char line[64];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		void *plugin;
+
+		line[strcspn(line, "\n")] = '\0';
+		plugin = dlopen(line, RTLD_NOW);
+		printf("%d\n", ((int (*)(void))dlsym(plugin, "plugin_run"))());
+		fflush(stdout);
+		if (!strcmp(line, "./unread.so"))
+			dlclose(plugin);
+	}
+	return 0;
+}
+C
+mkfifo input
+"$PERFREC" record --calls-to=getppid --alloc=off --cpu=off -o data -- ./opens <input \
+	>out 2>err &
+recorder=$!
+exec 9>input
+answered()
+{
+	[ "$(wc -l <out)" -ge "$1" ]
+}
+# Libraries are read in their order.
+printf './other.so\n./late.so\n' >&9
+wait_for 60 answered 2
+connected()
+{
+	"$PERFREC" ctl -o data functions --json >list.json || return 1
+	jq -e '.functions[0].functions[] | select(.name == "getppid") |
+		select(.state == "span")' list.json >/dev/null
+}
+wait_for 60 connected
+collector=$("$PERFREC" ctl -o data list --json | jq .collector.pid)
+stop_process "$collector"
+echo ./unread.so >&9
+wait_for 60 answered 3
+exec 9>&-
+kill -CONT "$collector"
+wait $recorder || fail "exit status $?: $(cat err)"
+expect_match err 'note +/.*/unread.so was closed before perfrec had read it'
+expect_match err 'note +/.*/late.so was connected'
+expect_no_match err 'note .*other.so'
