@@ -44,10 +44,15 @@ struct budget;
 	})
 
 /* As grow_array(), for @wanted above 0; new elements are zero. */
-#define grow_array_zeroed(array, room, wanted)                           \
+#define grow_array_zeroed(array, room, wanted) \
+	grow_array_zeroed_from(NULL, array, room, wanted)
+
+/* As grow_array_zeroed() and grow_array_from(). */
+#define grow_array_zeroed_from(budget, array, room, wanted)              \
 	({                                                               \
 		size_t grow_before = (room);                             \
-		int grow_failed = grow_array(array, room, wanted);       \
+		int grow_failed =                                        \
+			grow_array_from(budget, array, room, wanted);    \
                                                                          \
 		if (!grow_failed && (room) > grow_before)                \
 			memset((array) + grow_before, 0,                 \

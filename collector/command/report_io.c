@@ -24,7 +24,6 @@
 #include "shared/compiler.h"
 
 #define REPORT_IO_VERSION 1
-#define DEPTH_MAX 4096u /* deeper calls are left out */
 #define COPIES_MAX 16 /* dup() of dup() of ... */
 #define MEMORY_MAX (UINT64_C(1) << 30)
 #define PATH_BYTES_MAX 256u
@@ -222,18 +221,19 @@ static int count_io_row(struct io_view *view, const struct io_frame *frame,
 	return 0;
 }
 
-/* Returns the frame at the depth of @event, or NULL: too deep, or no memory. */
+/* Returns the frame at the depth of @event, or NULL without memory. */
 static struct io_frame *io_frame_at(struct io_view *view,
 				    const struct call_event *event)
 {
 	const uint32_t number = event->event.track->number;
 	struct io_track *track;
 
-	if (event->depth >= DEPTH_MAX ||
-	    grow_array_zeroed(view->tracks, view->track_room, number + 1))
+	if (grow_array_zeroed_from(&view->budget, view->tracks,
+				   view->track_room, number + 1))
 		return NULL;
 	track = &view->tracks[number];
-	return grow_array_zeroed(track->frames, track->room, event->depth + 1)
+	return grow_array_zeroed_from(&view->budget, track->frames, track->room,
+				      event->depth + 1)
 		       ? NULL
 		       : &track->frames[event->depth];
 }
@@ -251,7 +251,7 @@ static bool is_first_argument(const struct io_call *call,
 	return trace_argument_is(argument, name);
 }
 
-static void begin_io_call(struct io_view *view, struct call_event *event)
+static int begin_io_call(struct io_view *view, struct call_event *event)
 {
 	const struct trace_reader *trace = call_reader_trace(view->reader);
 	struct io_frame *frame = io_frame_at(view, event);
@@ -261,7 +261,7 @@ static void begin_io_call(struct io_view *view, struct call_event *event)
 	bool cut = false;
 
 	if (!frame)
-		return;
+		return -ENOMEM;
 	*frame = (struct io_frame){
 		.call = io_call_find(
 			trace_reader_text(trace, event->event.name)),
@@ -290,6 +290,7 @@ static void begin_io_call(struct io_view *view, struct call_event *event)
 		frame->path =
 			trace_texts_number(&view->texts, (const uint8_t *)path,
 					   bytes + (cut ? strlen(CUT) : 0));
+	return 0;
 }
 
 /* Ignores calls without a result: they were cut off, or have no types. */
@@ -303,7 +304,9 @@ static int end_io_call(struct io_view *view, struct call_event *event)
 	struct trace_argument argument;
 	struct io_frame ended;
 
-	if (!frame || !frame->call)
+	if (!frame)
+		return -ENOMEM;
+	if (!frame->call)
 		return 0;
 	if (event->depth)
 		caller = trace_reader_text(trace, frame[-1].name);
@@ -334,13 +337,14 @@ static int read_io_calls(struct io_view *view, const char *path)
 		if (!event.event.track)
 			continue;
 		if (event.event.kind == TRACE_BEGIN)
-			begin_io_call(view, &event);
+			got = begin_io_call(view, &event);
 		else if (event.event.kind == TRACE_END)
 			got = end_io_call(view, &event);
 		if (got < 0)
 			break;
 	}
-	return got;
+	/* A row without its file's name would be wrong. */
+	return got >= 0 && view->texts.refused ? -ENOMEM : got;
 }
 
 /* --- output --------------------------------------------------------------- */
@@ -434,7 +438,8 @@ static int print_io_table(const struct io_view *view,
 			view->rows.count - count);
 	if (!err && !options->markdown)
 		fputs("  without calls that the C library makes itself "
-		      "(fread(), fprintf()), and calls through pointers\n",
+		      "(fread(), fprintf()), calls through pointers, and "
+		      "calls deeper than 512\n",
 		      out);
 	return err ? err : fflush(out) || ferror(out) ? -EIO : 0;
 }
