@@ -46,12 +46,15 @@ def recording():
 def traces():
     torture = build + '/tests/torture/everything'
     with tempfile.TemporaryDirectory() as folder:
-        def record(name, *command, options=()):
+        def record(name, *command, options=(), status=0):
             out = os.path.join(folder, name)
-            subprocess.run([build + '/perfrec', 'record', '-q', '--cpu=off',
-                            *options, '-o', out, '--', *command],
-                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                           cwd=folder)
+            ran = subprocess.run([build + '/perfrec', 'record', '-q', '--cpu=off',
+                                  *options, '-o', out, '--', *command],
+                                 stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.PIPE, cwd=folder)
+            if ran.returncode != status:
+                sys.exit('%s: status %d\n%s' % (name, ran.returncode,
+                                                ran.stderr.decode()))
             with open(out + '/trace.pftrace', 'rb') as file:
                 trace = file.read()
             with open(out + '/trace.index', 'rb') as file:
@@ -76,7 +79,7 @@ def traces():
         record('contexts', program + 'coroutines', options=packed)
         # Exceptions, longjmp(), forks and threads.
         record('jumps', torture, torture + '_plugin.so', 'once',
-               options=(*packed, '--depth=2'))
+               options=(*packed, '--depth=2'), status=7)
 
 
 # The items of all batches, without their heads (collector/trace/index_items.h).
