@@ -38,6 +38,7 @@
 #include "collector/show/summary_print.h"
 #include "shared/compiler.h"
 #include "shared/environment.h"
+#include "shared/function_shm.h"
 
 struct record_options {
 	const char *dir;
@@ -82,6 +83,7 @@ static int forward_option(struct record_options *options,
 static int take_record_option(void *to, const struct opts_value *value)
 {
 	struct record_options *options = to;
+	char functions[16];
 
 	if (opts_is_forwarded(value->id) &&
 	    forward_option(options, value) != OPTS_GO_ON)
@@ -116,10 +118,11 @@ static int take_record_option(void *to, const struct opts_value *value)
 	case OPT_CALLS_TO:
 	case OPT_PATCH:
 		options->adds_calls = true;
-		/* The program waits until its functions are moved, and has
-		 * FUNCTIONS_MAX numbers for them. */
+		/* The program waits until its functions are moved, and has all
+		 * numbers for them. */
+		snprintf(functions, sizeof(functions), "%u", FUNCTIONS_MAX);
 		if (setenv("PERFREC_DEADLINE_MS", "60000", 0) < 0 ||
-		    setenv("PERFREC_FUNCTIONS", "262144", 0) < 0) {
+		    setenv("PERFREC_FUNCTIONS", functions, 0) < 0) {
 			log_err("out of memory");
 			return OPTS_FAILED;
 		}
