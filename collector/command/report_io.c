@@ -15,6 +15,7 @@
 #include "collector/base/size.h"
 #include "collector/command/report_trace.h"
 #include "collector/command/trace_command.h"
+#include "collector/names/call_layout.h"
 #include "collector/names/io_calls.h"
 #include "collector/options/opts.h"
 #include "collector/read/trace_names.h"
@@ -246,8 +247,8 @@ static bool is_first_argument(const struct io_call *call,
 	const char *from = strchr(call->signature, '(') + 1;
 	char name[32];
 
-	snprintf(name, sizeof(name), "args.%.*s", (int)strcspn(from, ":"),
-		 from);
+	snprintf(name, sizeof(name), CALL_ARGUMENT_PREFIX "%.*s",
+		 (int)strcspn(from, ":"), from);
 	return trace_argument_is(argument, name);
 }
 
@@ -272,13 +273,15 @@ static int begin_io_call(struct io_view *view, struct call_event *event)
 	while (frame->call &&
 	       call_argument_next(view->reader, event, &argument)) {
 		frame->has_first |= is_first_argument(frame->call, &argument);
-		if (trace_argument_is(&argument, "args.fd"))
+		if (trace_argument_is(&argument, CALL_ARGUMENT_PREFIX "fd"))
 			frame->fd = (int64_t)argument.number;
-		else if (trace_argument_is(&argument, "args.path") &&
+		else if (trace_argument_is(&argument,
+					   CALL_ARGUMENT_PREFIX "path") &&
 			 argument.kind == TRACE_ARGUMENT_TEXT) {
 			bytes = MIN(argument.text_bytes, PATH_BYTES_MAX);
 			memcpy(path, argument.text, bytes);
-		} else if (trace_argument_is(&argument, "args.path cut")) {
+		} else if (trace_argument_is(&argument,
+					     CALL_ARGUMENT_PREFIX "path cut")) {
 			cut = true;
 		}
 	}
@@ -313,7 +316,7 @@ static int end_io_call(struct io_view *view, struct call_event *event)
 	ended = *frame;
 	frame->call = NULL;
 	while (call_argument_next(view->reader, event, &argument)) {
-		if (!trace_argument_is(&argument, "ret"))
+		if (!trace_argument_is(&argument, CALL_RESULT))
 			continue;
 		if (!view->is_second)
 			return add_io_open(view, &ended, event, process,

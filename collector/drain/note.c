@@ -463,7 +463,8 @@ void note_encode_words(const struct note *note,
 {
 	const struct target target = { names, fields, interned };
 	uint32_t count = is_end ? THUNK_WORDS_EXIT : layout->words;
-	char name[sizeof("args.") + CALL_NAME_BYTES] = "args.";
+	char name[CALL_ARGUMENT_PREFIX_BYTES + CALL_NAME_BYTES] =
+		CALL_ARGUMENT_PREFIX;
 
 	/* Not all words have arrived. */
 	if (note->words.failed ||
@@ -472,13 +473,13 @@ void note_encode_words(const struct note *note,
 		return;
 	}
 	if (is_end) {
-		counts->cut_args += !put_call_value(note, count, &target, "ret",
-						    &layout->result);
+		counts->cut_args += !put_call_value(
+			note, count, &target, CALL_RESULT, &layout->result);
 		return;
 	}
 	for (uint32_t i = 0; i < layout->count; i++) {
 		/* Not snprintf(): each argument of each call comes here. */
-		memcpy(name + strlen("args."), layout->value[i].name,
+		memcpy(name + CALL_ARGUMENT_PREFIX_BYTES, layout->value[i].name,
 		       CALL_NAME_BYTES);
 		counts->cut_args += !put_call_value(note, count, &target, name,
 						    &layout->value[i]);

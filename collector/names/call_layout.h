@@ -29,6 +29,12 @@ enum call_value_kind {
 	CALL_VALUE_KINDS,
 };
 
+/* Arguments of calls in a trace are named "args.NAME", results "ret". By the
+ * prefix Perfetto's tools group them. */
+#define CALL_ARGUMENT_PREFIX "args."
+#define CALL_ARGUMENT_PREFIX_BYTES (sizeof(CALL_ARGUMENT_PREFIX) - 1)
+#define CALL_RESULT "ret"
+
 #define CALL_NAME_BYTES 64 /* of a value or an enumerator, with the NUL */
 #define CALL_VALUES_MAX 16
 #define CALL_ENUMERATORS_MAX 512 /* of a type */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/names/call_layout.h"
 #include "collector/options/argument_conditions.h"
 #include "shared/compiler.h"
 
@@ -80,13 +81,15 @@ struct call_arguments *call_arguments_add_result(
 	struct call_arguments *kept, const struct trace_reader *reader,
 	const struct trace_event *event)
 {
+	const size_t bytes = strlen(CALL_RESULT);
 	struct trace_event copy = *event;
 	struct trace_argument argument;
 
 	while (trace_argument_next(reader, &copy, &argument))
-		if (argument.name_bytes >= 3 &&
-		    !memcmp(argument.name, "ret", 3) &&
-		    (argument.name_bytes == 3 || argument.name[3] == ' '))
+		if (argument.name_bytes >= bytes &&
+		    !memcmp(argument.name, CALL_RESULT, bytes) &&
+		    (argument.name_bytes == bytes ||
+		     argument.name[bytes] == ' '))
 			kept = call_arguments_add(kept, &argument);
 	return kept;
 }
@@ -97,13 +100,12 @@ struct call_arguments *call_arguments_add_result(
 static bool is_argument_of(const struct trace_argument *argument,
 			   const struct argument_condition *condition)
 {
-	static const char prefix[] = "args.";
-	const size_t bytes = strlen(prefix);
+	const size_t bytes = CALL_ARGUMENT_PREFIX_BYTES;
 
 	if (trace_argument_is(argument, condition->name))
 		return true;
 	return argument->name_bytes == bytes + strlen(condition->name) &&
-	       !memcmp(argument->name, prefix, bytes) &&
+	       !memcmp(argument->name, CALL_ARGUMENT_PREFIX, bytes) &&
 	       !memcmp(argument->name + bytes, condition->name,
 		       argument->name_bytes - bytes);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "collector/names/call_layout.h"
 #include "collector/names/name_fold.h"
 #include "collector/read/thread_choice.h"
 #include "shared/compiler.h"
@@ -36,13 +37,13 @@ static void line_clean(struct call_text *line, const char *text, size_t count)
 static void line_argument(struct call_text *line,
 			  const struct trace_argument *argument)
 {
-	/* By this prefix Perfetto's tools group the parameters of --args. */
-	static const char group[] = "args.";
-	const size_t skipped = argument->name_bytes >= sizeof(group) &&
-					       !memcmp(argument->name, group,
-						       sizeof(group) - 1)
-				       ? sizeof(group) - 1
-				       : 0;
+	const size_t bytes = CALL_ARGUMENT_PREFIX_BYTES;
+	const size_t skipped =
+		argument->name_bytes > bytes &&
+				!memcmp(argument->name, CALL_ARGUMENT_PREFIX,
+					bytes)
+			? bytes
+			: 0;
 	char text[40];
 
 	line_clean(line, argument->name + skipped,
