@@ -207,7 +207,7 @@ static enum patch_reason connect_slot(struct patch_image *image,
 	if (!mapping || !mapping->is_executable)
 		return PATCH_NOT_EXECUTABLE;
 	if (thunk_area_add_called(image->area, wanted->number, now,
-				  wanted->is_wide, &wanted->words))
+				  wanted->many_arguments, &wanted->words))
 		return PATCH_NUMBER;
 	/* The kernel writes an aligned word at once, so any thread may call
 	 * meanwhile; pages that are read-only by now as well. */

@@ -622,12 +622,13 @@ int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 }
 
 int thunk_area_add_called(struct thunk_area *area, uint32_t number,
-			  uint64_t function, bool is_wide,
+			  uint64_t function, bool many_arguments,
 			  const struct thunk_words *words)
 {
 	const struct code_move move = {
-		.arguments =
-			(is_wide ? THUNK_MANY_BYTES : THUNK_UNKNOWN_BYTES) / 8,
+		.arguments = (many_arguments ? THUNK_MANY_BYTES
+					     : THUNK_UNKNOWN_BYTES) /
+			     8,
 		.is_unknown = 1,
 		.is_wide = 1,
 	};

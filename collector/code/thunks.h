@@ -58,10 +58,10 @@ int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 			 const struct code_move *move, uint64_t bias,
 			 const struct thunk_words *words);
 /* The same for a function that a file calls through a slot. Its thunk works in
- * each mapping of the area. @is_wide: any number of its arguments may lie on the
+ * each mapping of the area. @many_arguments: any number of its arguments may lie on the
  * stack. */
 int thunk_area_add_called(struct thunk_area *area, uint32_t number,
-			  uint64_t function, bool is_wide,
+			  uint64_t function, bool many_arguments,
 			  const struct thunk_words *words);
 /* Returns the address of the thunk of @number, with the area mapped at @map. */
 uint64_t thunk_area_address(uint64_t map, uint32_t number);

@@ -119,7 +119,7 @@ bool states_calls_function(const struct states *states,
 
 /* Returns true if the arguments of function @name of glibc fit into eight words
  * of the stack. */
-static bool is_narrow(const char *path, const char *name)
+static bool has_few_arguments(const char *path, const char *name)
 {
 	static const char *const libraries[] = {
 		"libc.so.6",  "libm.so.6",  "libpthread.so.0",
@@ -169,9 +169,10 @@ bool states_calls_admit(const struct states *states,
 		function->entry_build = planned->entry_build;
 		function->parts = NONE;
 		function->sites = 0;
-		function->is_wide =
+		function->many_arguments =
 			!of ||
-			!is_narrow(of->path, plan->slot_names + planned->name);
+			!has_few_arguments(of->path,
+					   plan->slot_names + planned->name);
 		function->refused = NULL;
 		if (of &&
 		    !fnmatch("libperfrec_preload*", path_name(of->path), 0))

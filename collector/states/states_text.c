@@ -350,7 +350,7 @@ static size_t list_parts(const struct states *states,
 				.function = part->index,
 				.number = part->number,
 				.on = on,
-				.is_wide = function->is_wide,
+				.many_arguments = function->many_arguments,
 				.words = function->words,
 			};
 	}

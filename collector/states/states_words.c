@@ -202,7 +202,7 @@ static void want_io_words(struct states *states, struct function *function)
 	char why[CALL_SIGNATURE_WHY_BYTES];
 	struct call_signature signature;
 
-	if (!call || function->is_wide ||
+	if (!call || function->many_arguments ||
 	    call_signature_parse(call->signature, &signature, why))
 		return;
 	take_layout(states, function, &signature.layout, true);
