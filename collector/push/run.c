@@ -515,8 +515,9 @@ static void write_counts(struct run *run, bool at_once)
 	if (!counts->changed || (!at_once && run->now.mono_ns < run->counts_ns))
 		return;
 	run->counts_ns = run->now.mono_ns + COUNTS_NS;
-	counts->spooled_windows = run->schedule.count;
-	counts->spooled_bytes = run->schedule.bytes;
+	counts->spooled_windows =
+		run->schedule.count + run->schedule.left_windows;
+	counts->spooled_bytes = run->schedule.bytes + run->schedule.left_bytes;
 	err = counts_write(counts, run->spool.fd);
 	if (err)
 		SAY(run, PUSH_SPOOL,
@@ -604,7 +605,7 @@ static int wait_fd(const struct run *run)
 static bool is_over(const struct run *run)
 {
 	return run->end_ns && !run->has_windows &&
-	       ((!run->schedule.count && !run->schedule.left_out) ||
+	       ((!run->schedule.count && !run->schedule.left_windows) ||
 		run->now.mono_ns >= run->end_ns);
 }
 
@@ -613,9 +614,10 @@ static void send_windows(struct run *run)
 	struct sender_answer answer;
 
 	while (!is_over(run)) {
-		if (run->schedule.left_out &&
+		if (run->schedule.left_windows &&
 		    run->schedule.count <= SCHEDULE_WINDOWS_MAX / 2) {
-			run->schedule.left_out = false;
+			run->schedule.left_windows = run->schedule.left_bytes =
+				0;
 			run->has_windows = true;
 		}
 		if (run->has_windows && run->now.mono_ns >= run->scan_ns) {

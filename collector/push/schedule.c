@@ -110,9 +110,12 @@ int schedule_see(struct schedule *schedule, const char *name, uint64_t bytes,
 		const struct schedule_window *newest =
 			&schedule->windows[schedule->count - 1];
 
-		schedule->left_out = true;
-		if (at == schedule->count || newest->busy)
+		schedule->left_windows++;
+		if (at == schedule->count || newest->busy) {
+			schedule->left_bytes += bytes;
 			return 0;
+		}
+		schedule->left_bytes += newest->bytes;
 		schedule->bytes -= newest->bytes;
 		schedule->count--;
 	}
@@ -190,7 +193,8 @@ void schedule_expire(struct schedule *schedule, const struct schedule_time *now)
 		if (!expire_lanes(schedule, i, now->unix_ns))
 			i++;
 	for (size_t i = 0;
-	     i < schedule->count && schedule->bytes > schedule->bytes_max;)
+	     i < schedule->count &&
+	     schedule->bytes + schedule->left_bytes > schedule->bytes_max;)
 		if (schedule->windows[i].busy)
 			i++;
 		else

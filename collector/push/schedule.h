@@ -86,8 +86,9 @@ struct schedule {
 	uint64_t bytes;
 	uint64_t settle_ns; /* no request before, unless @is_ending */
 	bool is_ending;
-	bool left_out; /* there were too many windows: scan again for the
-			* newest when there is room */
+	/* Windows beyond SCHEDULE_WINDOWS_MAX, at the last scan: scan again for
+	 * them when there is room. */
+	uint64_t left_windows, left_bytes;
 };
 
 void schedule_release(struct schedule *schedule);
@@ -97,11 +98,12 @@ bool schedule_parse(const char *name, uint64_t *start_ns, uint64_t *session);
 bool schedule_has(const struct schedule *schedule, const char *name);
 /* Adds a new window. @done: bit for each lane that has it already. Returns 0;
  * -EINVAL: windows have other names; or -ENOMEM. Beyond SCHEDULE_WINDOWS_MAX it
- * keeps the oldest and sets left_out: the others stay in the spool. */
+ * keeps the oldest, and counts the others as left: they stay in the spool. */
 int schedule_see(struct schedule *schedule, const char *name, uint64_t bytes,
 		 uint32_t done, const struct schedule_time *now);
-/* Gives up windows that are too old for a lane, and the oldest while all have
- * more than bytes_max. Windows that are being sent stay. */
+/* Gives up windows that are too old for a lane, and the oldest while all, with
+ * those that are left, have more than bytes_max. Windows that are being sent
+ * stay. */
 void schedule_expire(struct schedule *schedule,
 		     const struct schedule_time *now);
 /* No more windows will come: lanes that wait of their own accord try at once.

@@ -135,6 +135,7 @@ int spool_scan(struct spool *spool, struct schedule *schedule,
 
 	if (!folder)
 		return -errno;
+	schedule->left_windows = schedule->left_bytes = 0;
 	while (!err && (entry = readdir(folder))) {
 		if (!schedule_parse(entry->d_name, &ignored, &ignored) ||
 		    schedule_has(schedule, entry->d_name) ||
@@ -146,6 +147,6 @@ int spool_scan(struct spool *spool, struct schedule *schedule,
 	closedir(folder);
 	/* The next scan must read the marks of the windows left out. */
 	spool->was_scanned =
-		!schedule->left_out && (spool->was_scanned || !err);
+		!schedule->left_windows && (spool->was_scanned || !err);
 	return err;
 }

@@ -368,10 +368,11 @@ TEST(of_too_many_windows_the_oldest_are_known)
 
 	for (uint64_t i = 0; i < SCHEDULE_WINDOWS_MAX; i++)
 		add_at(rig, EPOCH + i, 1, 1);
-	ck_assert(!rig->schedule.left_out);
+	ck_assert_uint_eq(rig->schedule.left_windows, 0);
 	for (uint64_t i = 1; i <= 10; i++)
 		add_at(rig, EPOCH - i, 1, 1);
-	ck_assert(rig->schedule.left_out);
+	ck_assert_uint_eq(rig->schedule.left_windows, 10);
+	ck_assert_uint_eq(rig->schedule.left_bytes, 10);
 	ck_assert_uint_eq(rig->schedule.count, SCHEDULE_WINDOWS_MAX);
 	ck_assert_uint_eq(rig->schedule.bytes, SCHEDULE_WINDOWS_MAX);
 	ck_assert_uint_eq(rig->schedule.windows[0].start_ns, EPOCH - 10);
@@ -382,5 +383,12 @@ TEST(of_too_many_windows_the_oldest_are_known)
 				      1, 0, &rig->now),
 			 0);
 	ck_assert(!schedule_has(&rig->schedule, "9999999999999999999-1"));
+	/* The bound of the spool is for all of them. */
+	rig->schedule.bytes_max = SCHEDULE_WINDOWS_MAX + 11;
+	schedule_expire(&rig->schedule, &rig->now);
+	ck_assert_uint_eq(rig->schedule.count, SCHEDULE_WINDOWS_MAX);
+	rig->schedule.bytes_max--;
+	schedule_expire(&rig->schedule, &rig->now);
+	ck_assert_uint_eq(rig->schedule.count, SCHEDULE_WINDOWS_MAX - 1);
 	rig_free(rig);
 }
