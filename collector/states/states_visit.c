@@ -28,7 +28,8 @@ static void end_text(struct states *states)
 		states_restore_text(states);
 		states->searching = states->patched;
 	}
-	if (states->searching)
+	/* A process with a changed text also has the arena mapped. */
+	if (states->searching && arena_is_held(states->arena))
 		states_search(states);
 	states->searching = false;
 	states_restore_late(states);
