@@ -9,6 +9,7 @@
 
 #include "collector/base/random.h"
 #include "collector/drain/async_lanes.h"
+#include "collector/names/call_signature.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
 #include "tests/suite.h"
@@ -1070,4 +1071,120 @@ TEST(notes_keys_of_a_hostile_program_are_spread)
 	for (size_t j = 0; j < ARRAY_SIZE(count); j++)
 		ck_assert_uint_gt(count[j], BUCKETS / 4);
 	rig_end(g_rig);
+}
+
+/* --- words of calls ------------------------------------------------------- */
+
+#define CALLED 0x123456
+
+/* Makes a layout of function CALLED for f(a:int, name:str)->int. Returns its
+ * number. */
+static uint32_t add_call_layout(void)
+{
+	char why[CALL_SIGNATURE_WHY_BYTES];
+	struct call_signature signature;
+	struct thunk_words unused;
+	uint32_t number;
+
+	ck_assert_int_eq(call_layouts_new(&g_rig->arena.setup.layouts), 0);
+	ck_assert_int_eq(call_signature_parse("f(a:int, name:str)->int",
+					      &signature, why),
+			 0);
+	number = call_layouts_next(g_rig->arena.setup.layouts);
+	ck_assert(call_layout_settle(&signature.layout, true, number, &unused));
+	signature.layout.function = CALLED;
+	ck_assert_int_eq(
+		call_layouts_add(g_rig->arena.setup.layouts, &signature.layout),
+		0);
+	call_signature_release(&signature);
+	return number;
+}
+
+/* A text that a program may have written in any way. */
+struct hostile_words {
+	uint32_t layout; /* added to the number */
+	uint32_t cells; /* of the record */
+	struct word_text text;
+	uint64_t function;
+	const char *arguments;
+	uint64_t cut, odd;
+};
+
+static const struct hostile_words g_hostile[] = {
+	{ 0,
+	  3,
+	  { .word = 1, .bytes = 2 },
+	  CALLED,
+	  " args.a=-7 args.name=\"hi\"",
+	  0,
+	  0 },
+	{ 0, 2, { .word = 1 }, CALLED, " args.a=-7 args.name=\"\"", 0, 0 },
+	{ 0, 2, { .word = 1, .bytes = 2 }, CALLED, " args.a=-7", 1, 0 },
+	{ 0, 3, { .word = 1, .bytes = 17 }, CALLED, " args.a=-7", 1, 0 },
+	{ 0,
+	  3,
+	  { .word = 1, .bytes = UINT16_MAX },
+	  CALLED,
+	  " args.a=-7",
+	  1,
+	  0 },
+	{ 0, 3, { .word = 0, .bytes = 2 }, CALLED, " args.a=-7", 1, 0 },
+	{ 0,
+	  3,
+	  { .word = 1, .state = 99, .bytes = 2 },
+	  CALLED,
+	  " args.a=-7",
+	  1,
+	  0 },
+	{ 0, 1, { .word = 1 }, CALLED, " args.a=-7", 1, 0 },
+	{ 0, 0, { .word = 1 }, CALLED, "", 0, 2 },
+	{ 1, 3, { .word = 1, .bytes = 2 }, CALLED, "", 0, 1 },
+	{ UINT16_MAX, 3, { .word = 1, .bytes = 2 }, CALLED, "", 0, 1 },
+	{ 0, 3, { .word = 1, .bytes = 2 }, CALLED + 1, "", 0, 1 },
+};
+
+TEST(notes_words_of_a_hostile_program_are_counted,
+     EACH(0, ARRAY_SIZE(g_hostile)))
+{
+	const struct hostile_words *row = &g_hostile[_i];
+	const uint64_t words[2] = { (uint64_t)-7, 0x1000 };
+	uint64_t function = row->function;
+	char expected[256];
+
+	ext(EXT_WORDS, row->cells, add_call_layout() + row->layout);
+	if (row->cells > 0)
+		cell(words[0], words[1]);
+	if (row->cells > 1)
+		memcpy(&g_cells[g_count++], &row->text, sizeof(row->text));
+	if (row->cells > 2)
+		cell('h' | 'i' << 8, 0);
+	cell(record_word(RECORD_BEGIN, function, 0x900), g_ns += 10);
+	cell(record_word(RECORD_END, function, 0x900), g_ns += 10);
+	ck_assert_int_eq(run(0), 0);
+	snprintf(expected, sizeof(expected), "main thread\n  + 0x%llx%s\n  -\n",
+		 (unsigned long long)function, row->arguments);
+	ck_assert_str_eq(text(), expected);
+	ck_assert_uint_eq(TOTAL(cut_notes), row->cut);
+	ck_assert_uint_eq(TOTAL(odd_notes), row->odd);
+}
+
+TEST(notes_words_of_a_result_and_of_an_annotation)
+{
+	uint32_t layout = add_call_layout();
+
+	cell(record_word(RECORD_BEGIN, CALLED, 0x900), g_ns += 10);
+	ext(EXT_WORDS, 1, layout);
+	cell(5, 0);
+	cell(record_word(RECORD_END, CALLED, 0x900), g_ns += 10);
+	ext(EXT_WORDS, 1, layout);
+	cell(5, 0);
+	begin(g_span);
+	end(g_span);
+	ck_assert_int_eq(run(0), 0);
+	ck_assert_str_eq(text(), "main thread\n"
+				 "  + 0x123456\n"
+				 "  - ret=5\n"
+				 "  + work [cat] @a.c:0\n"
+				 "  -\n");
+	ck_assert_uint_eq(TOTAL(odd_notes), 1);
 }
