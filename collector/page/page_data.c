@@ -106,16 +106,16 @@ static uint32_t find_module(struct page_data *data, const char *module)
 void page_data_set_calls(struct page_data *data, struct calls *calls,
 			 uint64_t origin_ns)
 {
-	uint32_t count = calls ? calls->nodes.count : 0;
+	uint32_t count = calls ? calls->tree.nodes.count : 0;
 
 	data->calls = calls;
 	data->origin_ns = origin_ns;
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t name = calls_node(calls, i)->name, text;
+		uint32_t name = call_tree_node(&calls->tree, i)->name, text;
 		uint32_t known = data->trace_text_room;
 
-		text = page_data_text(data,
-				      trace_reader_text(calls->reader, name));
+		text = page_data_text(
+			data, trace_reader_text(calls->tree.reader, name));
 		if (grow_array(data->trace_texts, data->trace_text_room,
 			       (size_t)text + 1)) {
 			data->short_of_memory = true;
@@ -543,9 +543,10 @@ struct call_sums {
 static uint32_t take_call_node(struct page_data *data, uint32_t leaf,
 			       const uint32_t *nodes)
 {
-	const struct call_node *node = calls_node(data->calls, leaf);
+	const struct call_node *node = call_tree_node(&data->calls->tree, leaf);
 	struct walk walk = { .node = nodes[node->parent] };
-	const char *name = trace_reader_text(data->calls->reader, node->name);
+	const char *name =
+		trace_reader_text(data->calls->tree.reader, node->name);
 	uint32_t text = page_data_text(data, name[0] ? name : "[unknown]");
 
 	if (!walk_in(data, &walk, page_data_function(data, text, 0)))
@@ -558,7 +559,7 @@ static uint32_t take_call_node(struct page_data *data, uint32_t leaf,
 static void take_call_sums(struct page_data *data, const struct call_sums *sums,
 			   bool part, uint64_t sample_ns)
 {
-	for (uint32_t leaf = 1; leaf < data->calls->nodes.count; leaf++) {
+	for (uint32_t leaf = 1; leaf < data->calls->tree.nodes.count; leaf++) {
 		const struct time_cell *cell = &sums->cells[leaf];
 		uint32_t node = sums->nodes[leaf];
 		struct page_amount amount = { node - 1, leaf, PAGE_SELF,
@@ -585,7 +586,7 @@ static void take_call_sums(struct page_data *data, const struct call_sums *sums,
 
 static void take_trace(struct page_data *data, bool part, uint64_t sample_ns)
 {
-	uint32_t count = data->calls->nodes.count;
+	uint32_t count = data->calls->tree.nodes.count;
 	struct call_sums sums = {
 		.cells = calloc(count, sizeof(*sums.cells)),
 		.nodes = calloc(count, sizeof(*sums.nodes)),
@@ -610,7 +611,8 @@ static void take_trace(struct page_data *data, bool part, uint64_t sample_ns)
 
 		sums.shown[i] |=
 			cell->calls || cell->ns || (sample_ns && cell->samples);
-		sums.shown[calls_node(data->calls, i)->parent] |= sums.shown[i];
+		sums.shown[call_tree_node(&data->calls->tree, i)->parent] |=
+			sums.shown[i];
 	}
 	for (uint32_t i = 1; i < count && fits; i++)
 		if (sums.shown[i] && !calls_is_wait(data->calls, i))

@@ -64,9 +64,9 @@ static void add_page_note(json_t *list, const char *format, ...)
 
 static void add_trace_notes(const struct calls *calls, json_t *list)
 {
-	const struct trace_read_totals *totals = &calls->totals;
+	const struct trace_read_totals *totals = &calls->tree.totals;
 
-	if (calls->err)
+	if (calls->tree.err)
 		add_page_note(
 			list,
 			"The trace is damaged after %llu of %llu bytes: what "
@@ -82,7 +82,7 @@ static void add_trace_notes(const struct calls *calls, json_t *list)
 			      "out: %llu bundles, %llu events.",
 			      (unsigned long long)totals->bad_bundles,
 			      (unsigned long long)totals->bad_events);
-	if (calls->folded || calls->cells.refused)
+	if (calls->tree.folded || calls->cells.refused)
 		add_page_note(list,
 			      "The trace has more different stacks than fit: "
 			      "some have no time.");
@@ -232,7 +232,7 @@ static json_t *page_values_json(const struct page_data *data)
 static json_t *page_time_json(const struct page_data *data,
 			      const struct page_part *part)
 {
-	uint64_t last = data->calls->totals.last_ns;
+	uint64_t last = data->calls->tree.totals.last_ns;
 	uint64_t first = part ? MAX(part->range.from_ns, data->origin_ns)
 			      : data->origin_ns;
 
@@ -316,7 +316,8 @@ static void add_header_time(const struct page_data *data,
 static const char *unit_of_curve(const struct calls *calls,
 				 const struct calls_curve *curve)
 {
-	const char *unit = trace_reader_text(calls->reader, curve->track->unit);
+	const char *unit =
+		trace_reader_text(calls->tree.reader, curve->track->unit);
 
 	return strcmp(unit, "ns") == 0	    ? "nanoseconds"
 	       : strcmp(unit, "bytes") == 0 ? "bytes"

@@ -21,14 +21,14 @@ struct processes {
 
 static uint32_t text_in_page(struct page_data *data, uint32_t text)
 {
-	return page_data_text(data,
-			      trace_reader_text(data->calls->reader, text));
+	return page_data_text(
+		data, trace_reader_text(data->calls->tree.reader, text));
 }
 
 static const struct trace_track *track_of_thread(const struct page_data *data,
 						 uint32_t thread)
 {
-	return data->calls ? data->calls->threads[thread].track : NULL;
+	return data->calls ? data->calls->tree.threads[thread].track : NULL;
 }
 
 /* Returns @ns relative to the origin of times; 0: unknown or earlier. */
@@ -62,7 +62,7 @@ static void put_threads(struct page_data *data,
 			const struct processes *processes,
 			struct page_columns *columns)
 {
-	uint32_t count = data->calls ? data->calls->thread_count : 1;
+	uint32_t count = data->calls ? data->calls->tree.thread_count : 1;
 	const struct trace_track *track;
 
 	page_columns_begin(columns, "u", "thread.process");
@@ -101,7 +101,8 @@ int page_time_put_threads(struct page_data *data, struct page_columns *columns)
 	const struct calls *calls = data->calls;
 	const struct trace_track *track;
 
-	while (calls && trace_reader_track(calls->reader, processes.tracks))
+	while (calls &&
+	       trace_reader_track(calls->tree.reader, processes.tracks))
 		processes.tracks++;
 	processes.list =
 		calloc((size_t)processes.tracks + 1, sizeof(*processes.list));
@@ -112,7 +113,7 @@ int page_time_put_threads(struct page_data *data, struct page_columns *columns)
 	} else {
 		processes.count = 1;
 		for (uint32_t i = 0; i < processes.tracks; i++) {
-			track = trace_reader_track(calls->reader, i);
+			track = trace_reader_track(calls->tree.reader, i);
 			if (track->kind != TRACE_TRACK_PROCESS)
 				continue;
 			processes.of_track[i] = processes.count;
@@ -155,7 +156,7 @@ struct named {
 
 static int find_named_functions(struct page_data *data, struct named *out)
 {
-	struct trace_reader *reader = data->calls->reader;
+	struct trace_reader *reader = data->calls->tree.reader;
 	uint32_t *by_text;
 
 	out->count = trace_reader_texts(reader) + 1;

@@ -154,7 +154,7 @@ struct by_leaf {
 static int sort_by_leaf(const struct calls *calls, struct by_leaf *out)
 {
 	const struct time_cells *cells = &calls->cells;
-	uint32_t nodes = calls->nodes.count;
+	uint32_t nodes = calls->tree.nodes.count;
 
 	out->order = calloc(cells->count + 1, sizeof(*out->order));
 	out->first = calloc((size_t)nodes + 2, sizeof(*out->first));

@@ -105,11 +105,11 @@ static int read_page_trace(struct page *page)
 		log_err("cannot read '%s': %s", path, strerror(-err));
 		return err;
 	}
-	if (calls && !part && !calls->totals.begins && !calls->cells.begun)
+	if (calls && !part && !calls->tree.totals.begins && !calls->cells.begun)
 		calls_free(&calls);
 	page_data_set_calls(&page->data, calls,
 			    part    ? part->bounds.first_ns
-			    : calls ? calls->totals.first_ns
+			    : calls ? calls->tree.totals.first_ns
 				    : 0);
 	return 0;
 }

@@ -22,64 +22,9 @@
 #define BUDGET_BYTES (UINT64_C(64) << 20) /* room for about a million nodes */
 #define GAP_CELLS_MAX 4096 /* more than kinds * buckets */
 
-/* In trace_slice.user: the slice has no node of its own. */
-#define NO_NODE 1u
-
-static struct call_node *node_at(struct calls *calls, uint32_t number)
-{
-	return &((struct call_node *)calls->nodes.items)[number];
-}
-
-/* --- threads --- */
-
-static int add_thread(struct calls *calls, const struct trace_track *track)
-{
-	if (calls->thread_count == TIME_THREADS_MAX ||
-	    grow_array(calls->threads, calls->thread_room,
-		       calls->thread_count + 1))
-		return -ENOMEM;
-	calls->threads[calls->thread_count++] =
-		(struct calls_thread){ .track = track };
-	return 0;
-}
-
-uint32_t calls_thread_of(struct calls *calls, const struct trace_track *track)
-{
-	uint32_t known = calls->thread_of_room;
-
-	if (unlikely(!track))
-		return 0;
-	if (likely(track->number < known && calls->thread_of[track->number]))
-		return calls->thread_of[track->number];
-	if (grow_array(calls->thread_of, calls->thread_of_room,
-		       (size_t)track->number + 1))
-		return 0;
-	for (; known < calls->thread_of_room; known++)
-		calls->thread_of[known] = 0;
-	if (!add_thread(calls, track))
-		calls->thread_of[track->number] = calls->thread_count - 1;
-	return calls->thread_of[track->number];
-}
-
-/* --- nodes --- */
-
-uint32_t calls_child(struct calls *calls, uint32_t parent, uint32_t name)
-{
-	const struct call_node item = { .parent = parent, .name = name };
-	uint32_t last = node_at(calls, parent)->last;
-
-	if (likely(last && node_at(calls, last)->name == name))
-		return last;
-	if (calls->nodes.count == TIME_NODES_MAX ||
-	    pool_intern(&calls->nodes, &item, &last) < 0)
-		return 0;
-	node_at(calls, parent)->last = last;
-	return last;
-}
-
 /* --- calls --- */
 
-static void end_gap(struct calls *calls, struct calls_thread *thread,
+static void end_gap(struct calls *calls, struct call_thread *thread,
 		    uint64_t ns)
 {
 	thread->has_gap = false;
@@ -88,23 +33,23 @@ static void end_gap(struct calls *calls, struct calls_thread *thread,
 
 static void put_time(struct calls *calls, uint32_t number, uint64_t ns)
 {
-	struct calls_thread *thread = &calls->threads[number];
+	struct call_thread *thread = &calls->tree.threads[number];
+	uint32_t node = calls->tree.tracks[thread->track->number].node;
 
 	if (unlikely(thread->has_gap))
 		end_gap(calls, thread, ns);
-	if (thread->node && ns > thread->at_ns)
+	if (node && ns > thread->at_ns)
 		time_cells_add(&calls->cells, number,
-			       calls_cells_of(calls, thread->node),
-			       thread->at_ns, ns,
-			       &node_at(calls, thread->node)->hint);
+			       calls_cells_of(calls, node), thread->at_ns, ns,
+			       &call_tree_node(&calls->tree, node)->hint);
 	thread->at_ns = MAX(thread->at_ns, ns);
 }
 
-static void keep_arguments(struct calls *calls, struct calls_thread *thread,
+static void keep_arguments(struct calls *calls, struct call_thread *thread,
 			   const struct trace_event *event)
 {
 	struct call_arguments *arguments =
-		call_arguments_of(calls->reader, event);
+		call_arguments_of(calls->tree.reader, event);
 
 	if (likely(!arguments))
 		return;
@@ -117,7 +62,7 @@ static void keep_arguments(struct calls *calls, struct calls_thread *thread,
 
 /* Returns the arguments of the slice at @depth, for the caller to free, and
  * frees those of slices inside. */
-static struct call_arguments *release_arguments(struct calls_thread *thread,
+static struct call_arguments *release_arguments(struct call_thread *thread,
 						uint32_t depth)
 {
 	while (thread->open_count &&
@@ -139,7 +84,7 @@ static void take_slow_call(struct calls *calls, uint32_t number,
 	const struct trace_event *event = &shown->event;
 	uint64_t begin_ns = shown->slice->begin_ns;
 	struct call_arguments *arguments =
-		release_arguments(&calls->threads[number], event->depth);
+		release_arguments(&calls->tree.threads[number], event->depth);
 	struct slow_call *call = NULL;
 
 	if (!event->left && !shown->after && begin_ns >= calls->range.from_ns)
@@ -153,38 +98,30 @@ static void take_slow_call(struct calls *calls, uint32_t number,
 	call->depth = event->depth;
 	call->unfinished = event->unfinished;
 	call->waited_ns = event->ns - begin_ns - call->took_ns;
-	slowest_set_arguments(
-		&calls->slowest, call,
-		call_arguments_add_result(arguments, calls->reader, event));
+	slowest_set_arguments(&calls->slowest, call,
+			      call_arguments_add_result(
+				      arguments, calls->tree.reader, event));
 }
 
 static void begin_call(struct calls *calls, const struct window_event *shown)
 {
 	const struct trace_event *event = &shown->event;
-	uint32_t number = calls_thread_of(calls, event->track), node;
-	struct calls_thread *thread = &calls->threads[number];
-	/* A call that continues behind skipped chunks is already counted. */
-	bool counts = !event->seed || !event->track->from_ns;
+	uint32_t number = call_tree_thread(&calls->tree, event->track), node;
+	bool counts = call_tree_counts(event);
 	struct time_cell *cell;
 
-	shown->slice->user = NO_NODE;
 	if (number && !shown->before)
-		keep_arguments(calls, thread, event);
+		keep_arguments(calls, &calls->tree.threads[number], event);
 	if (!number || event->category || event->location)
 		return;
 	put_time(calls, number, shown->slice->shown_ns);
-	node = calls_child(calls, thread->node, event->name);
-	if (!node) {
-		calls->folded += counts;
-		return;
-	}
-	shown->slice->user = (uint64_t)node << 1;
-	thread->node = node;
-	if (!counts)
+	node = call_tree_enter(&calls->tree, shown, event->name, counts);
+	if (!node || !counts)
 		return;
 	cell = time_cells_get(&calls->cells, number,
-			      calls_cells_of(calls, node), thread->at_ns,
-			      &node_at(calls, node)->hint);
+			      calls_cells_of(calls, node),
+			      calls->tree.threads[number].at_ns,
+			      &call_tree_node(&calls->tree, node)->hint);
 	if (cell)
 		cell->calls++;
 }
@@ -192,8 +129,7 @@ static void begin_call(struct calls *calls, const struct window_event *shown)
 static void end_call(struct calls *calls, const struct window_event *shown)
 {
 	const struct trace_event *event = &shown->event;
-	uint32_t number = calls_thread_of(calls, event->track);
-	uint64_t user = shown->slice->user;
+	uint32_t number = call_tree_thread(&calls->tree, event->track);
 	uint64_t begin = MAX(shown->slice->begin_ns, calls->range.from_ns);
 	struct timeline_call call = { .thread = number,
 				      .depth = event->depth,
@@ -205,9 +141,7 @@ static void end_call(struct calls *calls, const struct window_event *shown)
 	if (!number)
 		return;
 	put_time(calls, number, event->ns);
-	if (!(user & NO_NODE))
-		calls->threads[number].node =
-			calls_node(calls, (uint32_t)(user >> 1))->parent;
+	call_tree_leave(&calls->tree, shown);
 	if (!event->left)
 		timeline_take(&calls->timeline, &call);
 	take_slow_call(calls, number, shown);
@@ -218,11 +152,12 @@ static void end_call(struct calls *calls, const struct window_event *shown)
 static uint32_t walk_stack(struct calls *calls, uint32_t stack)
 {
 	const struct trace_frame *frames;
-	uint32_t count = trace_reader_stack(calls->reader, stack, &frames);
+	uint32_t count = trace_reader_stack(calls->tree.reader, stack, &frames);
 	uint32_t node = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t child = calls_child(calls, node, frames[i].function);
+		uint32_t child =
+			call_tree_child(&calls->tree, node, frames[i].function);
 
 		node = child ? child : node;
 	}
@@ -231,64 +166,49 @@ static uint32_t walk_stack(struct calls *calls, uint32_t stack)
 
 static uint32_t find_stack(struct calls *calls, uint32_t stack)
 {
-	uint32_t known = calls->stack_room;
-
-	if (stack < known && calls->stack_nodes[stack])
+	if (stack < calls->stack_room && calls->stack_nodes[stack])
 		return calls->stack_nodes[stack];
-	if (grow_array(calls->stack_nodes, calls->stack_room,
-		       (size_t)stack + 1))
+	if (grow_array_zeroed(calls->stack_nodes, calls->stack_room,
+			      (size_t)stack + 1))
 		return 0;
-	for (; known < calls->stack_room; known++)
-		calls->stack_nodes[known] = 0;
 	return calls->stack_nodes[stack] = walk_stack(calls, stack);
 }
 
 static void take_sample(struct calls *calls, const struct trace_event *event)
 {
-	uint32_t number = calls_thread_of(calls, event->track);
+	uint32_t number = call_tree_thread(&calls->tree, event->track);
 	uint32_t node = find_stack(calls, event->stack);
 	struct time_cell *cell;
 
 	cell = time_cells_get(&calls->cells, number, node, event->ns,
-			      &node_at(calls, node)->hint);
+			      &call_tree_node(&calls->tree, node)->hint);
 	if (cell)
 		cell->samples++;
 }
 
 /* --- calls that were not recorded --- */
 
-/* Instants of a thread report the number of missing calls. */
 static void take_instant(struct calls *calls, const struct trace_event *event)
 {
-	static const char *const names[TIME_GAP_KINDS] = {
-		[TIME_GAP_LOST] = TIME_GAP_LOST_NAME,
-		[TIME_GAP_PAUSED] = TIME_GAP_PAUSED_NAME,
-	};
-	uint32_t number = calls_thread_of(calls, event->track);
-	struct trace_event copy = *event;
-	struct trace_argument argument;
+	uint32_t number = call_tree_thread(&calls->tree, event->track);
+	struct call_thread *thread = &calls->tree.threads[number];
+	enum time_gap_kind kind;
+	uint64_t missing;
 
-	/* These instants have one argument only. */
-	if (!number || !trace_argument_next(calls->reader, &copy, &argument) ||
-	    (argument.kind != TRACE_ARGUMENT_INT &&
-	     argument.kind != TRACE_ARGUMENT_UINT))
+	if (!number || !call_tree_missing(&calls->tree, event, &kind, &missing))
 		return;
-	for (int kind = 0; kind < TIME_GAP_KINDS; kind++)
-		if (trace_argument_is(&argument, names[kind])) {
-			struct calls_thread *thread = &calls->threads[number];
-
-			thread->has_gap = true;
-			time_gap_add(&thread->gap, (enum time_gap_kind)kind,
-				     argument.number, event->ns);
-		}
+	thread->has_gap = true;
+	time_gap_add(&thread->gap, kind, missing, event->ns);
 }
 
 static void finish_gaps(struct calls *calls)
 {
-	for (uint32_t i = 0; i < calls->thread_count; i++)
-		if (calls->threads[i].has_gap)
-			end_gap(calls, &calls->threads[i],
-				calls->threads[i].at_ns);
+	for (uint32_t i = 0; i < calls->tree.thread_count; i++) {
+		struct call_thread *thread = &calls->tree.threads[i];
+
+		if (thread->has_gap)
+			end_gap(calls, thread, thread->at_ns);
+	}
 	time_cells_sort(&calls->gaps);
 }
 
@@ -297,7 +217,7 @@ static void finish_gaps(struct calls *calls)
 const char *calls_curve_name(const struct calls *calls,
 			     const struct calls_curve *curve)
 {
-	return trace_reader_text(calls->reader, curve->track->name);
+	return trace_reader_text(calls->tree.reader, curve->track->name);
 }
 
 static struct calls_curve *find_curve(struct calls *calls,
@@ -428,8 +348,6 @@ static void take_event(struct calls *calls, const struct window_event *shown)
 	case TRACE_BEGIN:
 		if (track_has_calls(event->track))
 			begin_call(calls, shown);
-		else
-			shown->slice->user = NO_NODE;
 		break;
 	case TRACE_END:
 		if (track_has_calls(event->track))
@@ -450,45 +368,44 @@ static void take_event(struct calls *calls, const struct window_event *shown)
 	}
 }
 
-static void set_totals(struct calls *calls)
+/* By an index: events that were not read have times, too. */
+static void widen_totals(struct calls *calls)
 {
+	struct trace_read_totals *totals = &calls->tree.totals;
 	uint64_t first_ns, last_ns;
 
-	calls->totals = trace_reader_totals(calls->reader);
-	if (!calls->by_index)
-		return;
-	trace_index_times(window_index(calls->window), &first_ns, &last_ns);
-	if (first_ns &&
-	    (!calls->totals.first_ns || first_ns < calls->totals.first_ns))
-		calls->totals.first_ns = first_ns;
-	calls->totals.last_ns = MAX(calls->totals.last_ns, last_ns);
+	trace_index_times(window_index(calls->tree.window), &first_ns,
+			  &last_ns);
+	if (first_ns && (!totals->first_ns || first_ns < totals->first_ns))
+		totals->first_ns = first_ns;
+	totals->last_ns = MAX(totals->last_ns, last_ns);
 }
 
 static int read_all(struct calls *calls, const char *path,
 		    const struct calls_choice *choice)
 {
 	struct window_event shown;
-	int got = 0;
+	int err = 0;
 
 	/* Fixes the bucket width early if the range is closed on both sides. */
 	if (calls->range.from_ns && calls->range.to_ns != UINT64_MAX)
 		time_cells_reach(&calls->cells, calls->range.from_ns,
 				 calls->range.to_ns - 1);
 	if (calls->summed)
-		got = calls_index_add(calls, choice->folds);
-	if (got)
-		return got;
-	while ((got = window_next(calls->window, &shown)) > 0)
+		err = calls_index_add(calls, choice->folds);
+	if (err)
+		return err;
+	while (call_tree_next(&calls->tree, &shown))
 		take_event(calls, &shown);
-	calls->err = got;
-	set_totals(calls);
+	if (calls->by_index)
+		widen_totals(calls);
 	time_cells_sort(&calls->cells);
 	timeline_finish(&calls->timeline);
 	slowest_finish(&calls->slowest);
 	finish_gaps(calls);
-	got = calls->by_index ? calls_counters_add(calls, path, choice) : 0;
+	err = calls->by_index ? calls_counters_add(calls, path, choice) : 0;
 	finish_curves(calls);
-	return got;
+	return err;
 }
 
 /* Estimates the calls in the range: all calls of chunks that overlap it. */
@@ -510,46 +427,28 @@ static uint64_t count_calls(const struct calls_choice *choice)
 	return count;
 }
 
-static int open_window(struct calls *calls, const char *path,
-		       const struct calls_choice *choice)
+static int start(struct calls *calls, const char *path,
+		 const struct calls_choice *choice,
+		 const struct read_progress *progress)
 {
 	struct window_choice part = { .range = choice->range,
 				      .thread = choice->thread,
 				      .index = choice->index,
 				      .calls_only = choice->index };
+	int err;
 
+	calls->range = choice->range;
 	calls->by_index = choice->index;
 	calls->summed =
 		choice->index && count_calls(choice) > choice->few_calls;
 	if (calls->summed)
 		part.skips = PARTS_SKIP_DETAILED;
-	return window_open(path, &part, &calls->window);
-}
-
-static int start(struct calls *calls, const char *path,
-		 const struct calls_choice *choice)
-{
-	const struct call_node none = { 0 };
-	uint32_t number;
-	int err;
-
-	calls->range = choice->range;
-	calls->budget.left = BUDGET_BYTES;
-	pool_init(&calls->nodes, &calls->budget, sizeof(struct call_node),
-		  offsetof(struct call_node, last));
 	time_cells_init(&calls->cells, CELLS_MAX);
 	time_cells_init(&calls->gaps, GAP_CELLS_MAX);
 	slowest_init(&calls->slowest);
-	err = open_window(calls, path, choice);
-	if (err)
-		return err;
-	calls->reader = window_trace(calls->window);
-	err = timeline_init(&calls->timeline);
-	if (!err)
-		err = add_thread(calls, NULL);
-	if (!err && pool_intern(&calls->nodes, &none, &number) < 0)
-		err = -ENOMEM;
-	return err;
+	err = call_tree_open(&calls->tree, path, &part, progress,
+			     sizeof(struct call_node), BUDGET_BYTES);
+	return err ?: timeline_init(&calls->timeline);
 }
 
 int calls_read(const char *path, const struct calls_choice *choice,
@@ -562,9 +461,7 @@ int calls_read(const char *path, const struct calls_choice *choice,
 	if (!calls)
 		return -ENOMEM;
 	choice = choice ?: &all;
-	err = start(calls, path, choice);
-	if (!err && progress)
-		trace_reader_set_progress(calls->reader, progress);
+	err = start(calls, path, choice, progress);
 	if (!err)
 		err = read_all(calls, path, choice);
 	if (err)
@@ -586,16 +483,13 @@ void calls_free(struct calls **calls)
 	time_cells_release(&self->gaps);
 	timeline_release(&self->timeline);
 	slowest_release(&self->slowest);
-	for (uint32_t i = 0; i < self->thread_count; i++) {
-		free(release_arguments(&self->threads[i], 0));
-		free(self->threads[i].open);
+	for (uint32_t i = 0; i < self->tree.thread_count; i++) {
+		free(release_arguments(&self->tree.threads[i], 0));
+		free(self->tree.threads[i].open);
 	}
-	pool_release(&self->nodes);
-	free(self->threads);
-	free(self->thread_of);
 	free(self->stack_nodes);
 	free(self->folded_to);
-	window_close(&self->window);
+	call_tree_close(&self->tree);
 	free(self);
 	*calls = NULL;
 }
@@ -609,7 +503,7 @@ uint32_t calls_cells_of(const struct calls *calls, uint32_t number)
 	/* Nodes added after the folding belong to rare stacks. */
 	while (caller >= calls->folded_count) {
 		number = caller;
-		caller = calls_node(calls, caller)->parent;
+		caller = call_tree_node(&calls->tree, caller)->parent;
 	}
 	return calls->folded_to[caller] ?: caller ?: number;
 }
@@ -619,12 +513,13 @@ bool calls_find(const struct calls *calls, uint32_t parent, uint32_t name,
 {
 	const struct call_node item = { .parent = parent, .name = name };
 
-	return pool_find(&calls->nodes, &item, out);
+	return pool_find(&calls->tree.nodes, &item, out);
 }
 
 bool calls_is_wait(const struct calls *calls, uint32_t number)
 {
-	uint32_t name = calls_node(calls, number)->name;
+	uint32_t name = call_tree_node(&calls->tree, number)->name;
 
-	return !strcmp(trace_reader_text(calls->reader, name), INDEX_WAIT_NAME);
+	return !strcmp(trace_reader_text(calls->tree.reader, name),
+		       INDEX_WAIT_NAME);
 }

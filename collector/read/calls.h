@@ -22,38 +22,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "collector/base/budget.h"
-#include "collector/base/pool.h"
+#include "collector/read/call_tree.h"
 #include "collector/read/slowest.h"
 #include "collector/read/time_cells.h"
 #include "collector/read/time_gaps.h"
 #include "collector/read/time_range.h"
 #include "collector/read/timeline.h"
-#include "collector/read/trace_read.h"
-#include "collector/read/window.h"
-
-/* A stack: its innermost function, and the stack of the caller. */
-struct call_node {
-	uint32_t parent; /* node of the caller; 0: none */
-	uint32_t name; /* text of the trace */
-	uint32_t last; /* node of the latest callee; 0: none */
-	uint32_t hint; /* for time_cells_get() */
-};
-
-/* A thread, or a context with a stack of its own. */
-struct calls_thread {
-	const struct trace_track *track; /* NULL for thread 0 */
-	uint64_t at_ns; /* the cells have all time before */
-	uint32_t node; /* node of the running function; 0: none */
-	bool has_gap;
-	struct time_gap gap;
-	/* Of open slices that have arguments, the innermost last. */
-	struct open_arguments {
-		uint32_t depth;
-		struct call_arguments *arguments;
-	} * open;
-	uint32_t open_count, open_room;
-};
 
 /* Counters of the bytes in use (heap/thread_heap.c) and of muted functions
  * (states/states_trace.c); the limits of points of a counter, and of
@@ -91,23 +65,14 @@ struct calls_choice {
 };
 
 struct calls {
-	struct window *window;
-	struct trace_reader *reader; /* owned by the window; has texts and
-				      * tracks */
+	struct call_tree tree; /* not by_thread */
 	struct time_range range;
 	bool by_index; /* without samples */
 	bool no_counters; /* the index lacks counters */
 	bool summed; /* used sums of chunks */
-	struct trace_read_totals totals;
-	struct budget budget;
-	struct pool nodes; /* struct call_node; node 0 is no function */
 	struct time_cells cells;
 	struct timeline timeline;
 	struct slowest slowest; /* summed: only calls of the timeline */
-	struct calls_thread *threads; /* thread 0 is "unknown" */
-	uint32_t thread_count, thread_room;
-	uint32_t *thread_of; /* by number of a track; 0: none */
-	uint32_t thread_of_room;
 	uint32_t *stack_nodes; /* by number of a stack; 0: none */
 	uint32_t stack_room;
 	struct time_cells gaps; /* in thread 0: see time_gap_end() */
@@ -123,17 +88,14 @@ struct calls {
 	 * 0. */
 	uint32_t *folded_to;
 	uint32_t folded_count;
-	uint64_t folded; /* calls of stacks without room; their callers have
-			  * their time */
 	uint64_t beyond; /* calls too deep for the index */
-	int err; /* of reading; 0: reached the end of the file */
 };
 
 /*
  * Reads the part of the trace at @path that @choice selects; NULL: all. Calls
  * are clipped to the range. @progress may be NULL. Returns 0, and the caller
  * frees *@out with calls_free(). A truncated or damaged trace is read up to the
- * damage, as out->err and out->totals report. Returns -errno if the file cannot
+ * damage, as out->tree.err and out->tree.totals report. Returns -errno if the file cannot
  * be opened, -EIO if a part of the index is unreadable, or -ENOMEM; then *@out
  * is unchanged. Logs nothing.
  */
@@ -152,10 +114,4 @@ uint32_t calls_cells_of(const struct calls *calls, uint32_t number);
 bool calls_is_wait(const struct calls *calls, uint32_t number);
 const char *calls_curve_name(const struct calls *calls,
 			     const struct calls_curve *curve);
-static inline const struct call_node *calls_node(const struct calls *calls,
-						 uint32_t number)
-{
-	return &((const struct call_node *)calls->nodes.items)[number];
-}
-
 #endif

@@ -54,7 +54,7 @@ static int add_curve(struct calls *calls, const struct curve *from,
 		     const struct time_range *range, unsigned int shift)
 {
 	const struct trace_track *track =
-		trace_reader_find_track(calls->reader, from->uuid);
+		trace_reader_find_track(calls->tree.reader, from->uuid);
 	struct calls_curve *curve;
 
 	if (!track || track->kind != TRACE_TRACK_COUNTER || !is_plain(from) ||
@@ -75,9 +75,10 @@ int calls_counters_add(struct calls *calls, const char *path,
 		       const struct calls_choice *choice)
 {
 	struct curves_wish wish = {
-		.range = { MAX(choice->range.from_ns, calls->totals.first_ns),
+		.range = { MAX(choice->range.from_ns,
+			       calls->tree.totals.first_ns),
 			   MIN(choice->range.to_ns,
-			       calls->totals.last_ns + 1) },
+			       calls->tree.totals.last_ns + 1) },
 		.buckets = BUCKETS,
 		.most = CALLS_CURVES,
 		.rough = true,

@@ -1,12 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * calls_index - adds skipped chunks to calls by their sums in the index.
- *
- * A row of a chunk has the time of a node with its callees, and the number of
- * calls that ended. So the time is added to the node and subtracted from its
- * caller. Calls that began = calls that ended + calls open at the end of the
- * chunk - calls open at its start. Rows of chunks in the same bucket are summed
- * before they go to the cells.
+ * calls_index - adds skipped chunks to calls by their sums in the index. Chunks
+ * in the same bucket are summed before they go to the cells.
  *
  * Most of the many stacks of a large program have almost no time. If the caller
  * wants them folded, a few chunks are sampled first: a small stack shares one
@@ -36,140 +31,41 @@
 /* The same for tiny stacks. */
 #define NOTHING 50000u
 
-/* A node of the index, not in the cells yet. */
-struct node_sum {
-	uint64_t ns, calls;
-	bool touched, is_call;
-};
-
 struct added {
 	struct calls *calls;
-	struct skipped_chunks skipped;
+	struct chunk_sums sums; /* of chunks that are not in the cells yet */
+	uint64_t from_ns, to_ns; /* time of these chunks */
 	uint32_t thread;
-	uint32_t *nodes; /* node of calls plus 1, by node of the index; 0: not
-			  * looked up yet */
-	struct node_sum *sums; /* by node of the index */
-	uint32_t *touched; /* nodes of the index */
-	uint32_t touched_count;
-	uint64_t from_ns, to_ns; /* time of the summed chunks */
-	const struct trace_index *index;
-	struct index_buffer buffer; /* current rows or cells */
+	struct index_buffer buffer; /* current cells */
 	bool unread;
 };
 
-/* --- nodes --- */
-
-/* Finds the node of calls for @number, and whether its slices are calls. Slices
- * of a site are not functions: the caller has their time. The caller also has
- * the time of nodes without room and of damaged ones. */
-static void ask_node(struct added *added, uint32_t number, uint32_t parent)
-{
-	const struct index_sequence *sequence = added->skipped.sequence;
-	struct trace_reader *reader = added->calls->reader;
-	uint32_t iid = sequence->nodes[number].iid, node = 0;
-	bool is_site = iid && trace_reader_is_site(reader, sequence->id, iid);
-
-	if (!is_site)
-		node = calls_child(
-			added->calls, parent,
-			trace_reader_name(reader, sequence->id, iid));
-	added->sums[number].is_call = node;
-	added->nodes[number] = (node ?: parent) + 1;
-}
-
-static uint32_t node_of(struct added *added, uint32_t number)
-{
-	uint32_t path[INDEX_PATH_MOST], top;
-	uint32_t depth = index_node_path(added->skipped.sequence, number,
-					 added->nodes, path, &top);
-	uint32_t node = 0;
-
-	if (depth == INDEX_PATH_MOST)
-		return 0;
-	if (top)
-		node = added->nodes[top] - 1;
-	while (depth) {
-		ask_node(added, path[--depth], node);
-		node = added->nodes[path[depth]] - 1;
-	}
-	return node;
-}
-
 /* --- chunks --- */
-
-static struct node_sum *touch(struct added *added, uint32_t number)
-{
-	struct node_sum *sum = &added->sums[number];
-
-	if (!sum->touched)
-		added->touched[added->touched_count++] = number;
-	sum->touched = true;
-	return sum;
-}
 
 static void flush_sums(struct added *added)
 {
-	for (uint32_t i = 0; i < added->touched_count; i++) {
-		uint32_t number = added->touched[i];
-		struct node_sum *sum = &added->sums[number];
-		/* Before is_call is read: node_of() sets it. */
-		uint32_t node = node_of(added, number);
-		const struct time_amount amount = { sum->ns,
-						    sum->is_call ? sum->calls
-								 : 0 };
+	struct calls *calls = added->calls;
+
+	for (uint32_t i = 0; i < added->sums.touched_count; i++) {
+		struct chunk_sum sum;
+		uint32_t node = chunk_sums_take(&added->sums, i, &sum);
+		const struct time_amount amount = { sum.ns, sum.is_call
+								    ? sum.calls
+								    : 0 };
 
 		if (node && (amount.ns || amount.calls))
-			time_cells_spread(&added->calls->cells, added->thread,
-					  calls_cells_of(added->calls, node),
+			time_cells_spread(&calls->cells, added->thread,
+					  calls_cells_of(calls, node),
 					  added->from_ns, added->to_ns,
 					  &amount);
-		added->calls->folded += node ? 0 : sum->calls;
-		sum->ns = sum->calls = 0;
-		sum->touched = false;
+		calls->tree.folded += node ? 0 : sum.calls;
 	}
-	added->touched_count = 0;
-}
-
-/* Adds @calls, modulo 2^64, to each slice open at the start of chunk
- * @number. */
-static int add_open(struct added *added, uint32_t number, uint64_t calls)
-{
-	const struct index_sequence *sequence = added->skipped.sequence;
-	struct index_stack stack;
-	int err = index_chunk_stack(sequence, number, &stack);
-
-	for (uint32_t i = 0; i < stack.count; i++)
-		touch(added, stack.slices[i].node)->calls += calls;
-	free(stack.slices);
-	return err;
-}
-
-static int add_chunk(struct added *added, uint32_t number)
-{
-	const struct index_sequence *sequence = added->skipped.sequence;
-	const struct index_chunk *chunk = &sequence->chunks[number];
-	struct index_get rows =
-		index_load(added->index, chunk->rows, &added->buffer);
-	struct index_row row;
-	int64_t node = 0;
-	int err = rows.bad ? -EIO : add_open(added, number, UINT64_MAX);
-
-	for (uint64_t left = chunk->row_count;
-	     left && index_row_next(sequence, &rows, &node, &row); left--) {
-		struct node_sum *sum = touch(added, row.node);
-		uint32_t caller = sequence->nodes[row.node].parent;
-
-		sum->ns += row.total_ns;
-		sum->calls += row.calls;
-		if (caller && caller < sequence->node_count)
-			touch(added, caller)->ns -= row.total_ns;
-	}
-	return err ?: add_open(added, number + 1, 1);
+	added->sums.touched_count = 0;
 }
 
 static int add_chunks(struct added *added)
 {
-	const struct skipped_chunks *skipped = &added->skipped;
+	const struct skipped_chunks *skipped = &added->sums.skipped;
 	int err = 0;
 
 	for (uint32_t i = skipped->first; i <= skipped->last && !err; i++) {
@@ -180,10 +76,10 @@ static int add_chunks(struct added *added)
 		if (added->from_ns >> shift != bucket ||
 		    chunk->end_ns >> shift != bucket)
 			flush_sums(added);
-		if (!added->touched_count)
+		if (!added->sums.touched_count)
 			added->from_ns = chunk->start_ns;
 		added->to_ns = chunk->end_ns;
-		err = add_chunk(added, i);
+		err = chunk_sums_add(&added->sums, i, i);
 		if (chunk->end_ns >> shift != bucket)
 			flush_sums(added);
 	}
@@ -208,7 +104,7 @@ static void add_missing(struct added *added, struct time_gap *gap,
 
 static void add_cell(struct added *added, const struct index_cell *cell)
 {
-	const struct index_sequence *sequence = added->skipped.sequence;
+	const struct index_sequence *sequence = added->sums.skipped.sequence;
 	struct timeline_call call = {
 		.thread = added->thread,
 		.depth = cell->row - 1U,
@@ -221,7 +117,7 @@ static void add_cell(struct added *added, const struct index_cell *cell)
 	if (cell->number >= sequence->node_count || end_ns < call.begin_ns)
 		return;
 	call.duration_ns = end_ns - call.begin_ns;
-	call.name = trace_reader_name(added->calls->reader, sequence->id,
+	call.name = trace_reader_name(added->calls->tree.reader, sequence->id,
 				      sequence->nodes[cell->number].iid);
 	timeline_take(&added->calls->timeline, &call);
 	if (call.begin_ns > cell->begin_ns)
@@ -237,7 +133,8 @@ static void add_cell(struct added *added, const struct index_cell *cell)
 static void add_block(struct added *added, const struct index_block *block)
 {
 	struct index_get cells =
-		index_load(added->index, block->cells, &added->buffer);
+		index_load(window_index(added->calls->tree.window),
+			   block->cells, &added->buffer);
 	struct index_cell_take take;
 	struct time_gap gap = { 0 };
 	struct index_cell cell;
@@ -313,10 +210,11 @@ static const struct index_block *next_block(
 static void add_levels(struct added *added, unsigned int level, uint64_t from,
 		       uint64_t to)
 {
-	uint32_t at = find_blocks(added->skipped.sequence, level, from);
+	uint32_t at = find_blocks(added->sums.skipped.sequence, level, from);
 	const struct index_block *block;
 
-	for (; (block = next_block(&added->skipped, &at, level, to)); at++) {
+	for (; (block = next_block(&added->sums.skipped, &at, level, to));
+	     at++) {
 		/* Damage: the block overlaps chunks already added, or
 		 * others. */
 		if (block->first_chunk < from || block->last_chunk > to)
@@ -365,19 +263,11 @@ static unsigned int find_level(const struct skipped_chunks *skipped,
 
 /* --- sequences --- */
 
-/* Returns false if no chosen chunk of sequence @number is skipped. */
-static bool has_skipped(struct calls *calls, uint32_t number,
-			struct skipped_chunks *out)
-{
-	return trace_reader_skipped(calls->reader, number, out) &&
-	       window_gives_track(calls->window, out->track);
-}
-
 /* Returns a limit of bytes per sequence that keeps the sum within
  * CELL_BYTES_MOST. */
 static uint64_t find_most(struct calls *calls)
 {
-	uint32_t count = window_index(calls->window)->sequence_count;
+	uint32_t count = window_index(calls->tree.window)->sequence_count;
 	uint64_t most = CELL_BYTES_MOST, sum;
 
 	for (;; most /= 2) {
@@ -386,7 +276,7 @@ static uint64_t find_most(struct calls *calls)
 			struct skipped_chunks skipped;
 			uint64_t bytes;
 
-			if (!has_skipped(calls, i, &skipped))
+			if (!call_tree_skipped(&calls->tree, i, &skipped))
 				continue;
 			find_level(&skipped, most, &bytes);
 			sum += bytes;
@@ -399,10 +289,10 @@ static uint64_t find_most(struct calls *calls)
 /* Extends the times of the thread's track by its skipped chunks. */
 static void note_times(struct added *added)
 {
-	const struct skipped_chunks *skipped = &added->skipped;
+	const struct skipped_chunks *skipped = &added->sums.skipped;
 	const struct index_chunk *chunks = skipped->sequence->chunks;
-	struct trace_track *track = trace_reader_track(added->calls->reader,
-						       skipped->track->number);
+	struct trace_track *track = trace_reader_track(
+		added->calls->tree.reader, skipped->track->number);
 	uint64_t first_ns = chunks[skipped->first].start_ns;
 
 	/* Earlier events are read, and set first_ns. */
@@ -411,41 +301,18 @@ static void note_times(struct added *added)
 	track->last_ns = MAX(track->last_ns, chunks[skipped->last].end_ns);
 }
 
-/* The caller calls end_added() even after an error. */
-static int begin_added(struct added *added, struct calls *calls,
-		       const struct skipped_chunks *skipped)
-{
-	size_t count = (size_t)skipped->sequence->node_count + 1;
-
-	*added = (struct added){
-		.calls = calls,
-		.skipped = *skipped,
-		.index = window_index(calls->window),
-		.thread = calls_thread_of(calls, skipped->track),
-		.nodes = calloc(count, sizeof(*added->nodes)),
-		.sums = calloc(count, sizeof(*added->sums)),
-		.touched = calloc(count, sizeof(*added->touched)),
-	};
-	return added->thread && added->nodes && added->sums && added->touched
-		       ? 0
-		       : -ENOMEM;
-}
-
-static void end_added(struct added *added)
-{
-	free(added->nodes);
-	free(added->sums);
-	free(added->touched);
-	free(added->buffer.at);
-}
-
 static int add_sequence(struct calls *calls,
 			const struct skipped_chunks *skipped, uint64_t most)
 {
-	struct added added;
+	struct added added = {
+		.calls = calls,
+		.thread = call_tree_thread(&calls->tree, skipped->track),
+	};
 	uint64_t bytes;
-	int err = begin_added(&added, calls, skipped);
+	int err = chunk_sums_begin(&added.sums, &calls->tree, skipped);
 
+	if (!added.thread)
+		err = -ENOMEM;
 	if (!err) {
 		note_times(&added);
 		err = add_chunks(&added);
@@ -453,7 +320,8 @@ static int add_sequence(struct calls *calls,
 			   first_number(skipped), last_number(skipped));
 		err = err ?: added.unread ? -EIO : 0;
 	}
-	end_added(&added);
+	chunk_sums_end(&added.sums);
+	free(added.buffer.at);
 	return err;
 }
 
@@ -464,17 +332,17 @@ struct looked {
 	uint32_t room;
 };
 
-static int look_at_sums(struct added *added, struct looked *looked)
+static int look_at_sums(struct chunk_sums *sums, struct looked *looked)
 {
-	for (uint32_t i = 0; i < added->touched_count; i++) {
-		struct node_sum *sum = &added->sums[added->touched[i]];
-		uint32_t node = node_of(added, added->touched[i]);
+	for (uint32_t i = 0; i < sums->touched_count; i++) {
+		struct chunk_sum sum;
+		uint32_t node = chunk_sums_take(sums, i, &sum);
 
 		if (grow_array_zeroed(looked->nodes, looked->room,
 				      (size_t)node + 1))
 			return -ENOMEM;
-		looked->nodes[node].ns += sum->ns;
-		looked->nodes[node].calls += sum->is_call ? sum->calls : 0;
+		looked->nodes[node].ns += sum.ns;
+		looked->nodes[node].calls += sum.is_call ? sum.calls : 0;
 	}
 	return 0;
 }
@@ -483,15 +351,15 @@ static int look_at(struct calls *calls, const struct skipped_chunks *skipped,
 		   struct looked *looked)
 {
 	uint32_t count = skipped->last - skipped->first + 1;
-	struct added added;
-	int err = begin_added(&added, calls, skipped);
+	struct chunk_sums sums;
+	int err = chunk_sums_begin(&sums, &calls->tree, skipped);
 
 	for (uint32_t i = skipped->first; i <= skipped->last && !err;
 	     i += MAX(count / CHUNKS_LOOKED_AT, 1u))
-		err = add_chunk(&added, i);
+		err = chunk_sums_add(&sums, i, i);
 	if (!err)
-		err = look_at_sums(&added, looked);
-	end_added(&added);
+		err = look_at_sums(&sums, looked);
+	chunk_sums_end(&sums);
 	return err;
 }
 
@@ -505,7 +373,7 @@ static bool has_less(const struct time_amount *amount,
  * it into its own caller. */
 static int fold_little(struct calls *calls, struct looked *looked)
 {
-	uint32_t count = calls->nodes.count;
+	uint32_t count = calls->tree.nodes.count;
 	struct time_amount *nodes;
 
 	if (grow_array_zeroed(looked->nodes, looked->room, count))
@@ -516,13 +384,13 @@ static int fold_little(struct calls *calls, struct looked *looked)
 	nodes = looked->nodes;
 	/* Callers have lower numbers than callees. */
 	for (uint32_t i = count; i-- > 1;) {
-		uint32_t parent = calls_node(calls, i)->parent;
+		uint32_t parent = call_tree_node(&calls->tree, i)->parent;
 
 		nodes[parent].ns += nodes[i].ns;
 		nodes[parent].calls += nodes[i].calls;
 	}
 	for (uint32_t i = 1; i < count; i++) {
-		uint32_t parent = calls_node(calls, i)->parent;
+		uint32_t parent = call_tree_node(&calls->tree, i)->parent;
 
 		if (calls->folded_to[parent])
 			calls->folded_to[i] = calls->folded_to[parent];
@@ -537,13 +405,13 @@ static int fold_little(struct calls *calls, struct looked *looked)
 
 static int find_little(struct calls *calls)
 {
-	uint32_t count = window_index(calls->window)->sequence_count;
+	uint32_t count = window_index(calls->tree.window)->sequence_count;
 	struct looked looked = { 0 };
 	struct skipped_chunks skipped;
 	int err = 0;
 
 	for (uint32_t i = 0; i < count && !err; i++)
-		if (has_skipped(calls, i, &skipped))
+		if (call_tree_skipped(&calls->tree, i, &skipped))
 			err = look_at(calls, &skipped, &looked);
 	if (!err)
 		err = fold_little(calls, &looked);
@@ -553,7 +421,7 @@ static int find_little(struct calls *calls)
 
 int calls_index_add(struct calls *calls, bool folds)
 {
-	const struct trace_index *index = window_index(calls->window);
+	const struct trace_index *index = window_index(calls->tree.window);
 	uint64_t first_ns, last_ns, most = find_most(calls);
 	struct skipped_chunks skipped;
 	int err = folds ? find_little(calls) : 0;
@@ -564,7 +432,7 @@ int calls_index_add(struct calls *calls, bool folds)
 	if (first_ns && last_ns >= first_ns)
 		time_cells_reach(&calls->cells, first_ns, last_ns);
 	for (uint32_t i = 0; i < index->sequence_count && !err; i++)
-		if (has_skipped(calls, i, &skipped))
+		if (call_tree_skipped(&calls->tree, i, &skipped))
 			err = add_sequence(calls, &skipped, most);
 	return err;
 }

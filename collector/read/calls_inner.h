@@ -8,14 +8,6 @@
 
 #include "collector/read/calls.h"
 
-/* --- calls.c --- */
-
-/* Returns the number of the thread of @track; 0: no room, or @track is NULL. */
-uint32_t calls_thread_of(struct calls *calls, const struct trace_track *track);
-/* Returns the node of @name called by @parent, and adds it if necessary.
- * Returns 0 without room. */
-uint32_t calls_child(struct calls *calls, uint32_t parent, uint32_t name);
-
 /* --- calls_index.c --- */
 
 /* Adds the chunks that the window skips. @folds: see struct calls_choice.
@@ -25,7 +17,7 @@ int calls_index_add(struct calls *calls, bool folds);
 /* --- calls_counters.c --- */
 
 /* Fills in calls->curves from the curves of choice->index, roughly and without
- * reading the trace. Needs calls->totals. Sets calls->no_counters for a single
+ * reading the trace. Needs calls->tree.totals. Sets calls->no_counters for a single
  * thread, or if the index has no curves. Returns 0, or -errno of
  * curves_read(). */
 int calls_counters_add(struct calls *calls, const char *path,

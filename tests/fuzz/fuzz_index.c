@@ -217,9 +217,9 @@ static void sum_up(const char *path, const struct trace_index *index,
 	for (uint32_t i = 0; i < calls->cells.count; i++) {
 		const struct time_cell *cell = &calls->cells.cells[i];
 
-		fuzz_must(time_cells_node(cell) < calls->nodes.count,
+		fuzz_must(time_cells_node(cell) < calls->tree.nodes.count,
 			  "a cell of no node");
-		fuzz_must(time_cells_thread(cell) < calls->thread_count,
+		fuzz_must(time_cells_thread(cell) < calls->tree.thread_count,
 			  "a cell of no thread");
 	}
 	calls_free(&calls);

@@ -111,11 +111,11 @@ static void sum_up(const char *path)
 		sum += cell->calls;
 		if (time_cells_bucket(&calls->cells, cell) >=
 			    time_cells_buckets(&calls->cells) ||
-		    time_cells_node(cell) >= calls->nodes.count ||
-		    time_cells_thread(cell) >= calls->thread_count)
+		    time_cells_node(cell) >= calls->tree.nodes.count ||
+		    time_cells_thread(cell) >= calls->tree.thread_count)
 			abort();
 	}
-	if (sum > calls->totals.begins ||
+	if (sum > calls->tree.totals.begins ||
 	    time_cells_buckets(&calls->cells) > TIME_BUCKETS_MAX)
 		abort();
 	calls_free(&calls);

@@ -23,17 +23,17 @@
 
 static void show_stack(const struct calls *calls, uint32_t number)
 {
-	const struct call_node *node = calls_node(calls, number);
+	const struct call_node *node = call_tree_node(&calls->tree, number);
 
 	if (!number)
 		return;
 	show_stack(calls, node->parent);
-	printf(";%s", trace_reader_text(calls->reader, node->name));
+	printf(";%s", trace_reader_text(calls->tree.reader, node->name));
 }
 
 static uint64_t uuid_of(const struct calls *calls, uint32_t thread)
 {
-	return thread ? calls->threads[thread].track->uuid : 0;
+	return thread ? calls->tree.threads[thread].track->uuid : 0;
 }
 
 static void show_sum(const struct calls *calls, uint32_t thread, uint32_t node,
@@ -49,25 +49,26 @@ static void show_sum(const struct calls *calls, uint32_t thread, uint32_t node,
 
 static int show_sums(const struct calls *calls)
 {
-	struct time_amount *sums =
-		calloc((size_t)calls->nodes.count * calls->thread_count,
-		       sizeof(*sums));
+	struct time_amount *sums = calloc((size_t)calls->tree.nodes.count *
+						  calls->tree.thread_count,
+					  sizeof(*sums));
 
 	if (!sums)
 		return 1;
 	for (uint32_t i = 0; i < calls->cells.count; i++) {
 		const struct time_cell *cell = &calls->cells.cells[i];
-		size_t at =
-			(size_t)time_cells_thread(cell) * calls->nodes.count +
-			time_cells_node(cell);
+		size_t at = (size_t)time_cells_thread(cell) *
+				    calls->tree.nodes.count +
+			    time_cells_node(cell);
 
 		sums[at].ns += cell->ns;
 		sums[at].calls += cell->calls;
 	}
-	for (uint32_t i = 0; i < calls->thread_count; i++)
-		for (uint32_t j = 0; j < calls->nodes.count; j++)
-			show_sum(calls, i, j,
-				 &sums[(size_t)i * calls->nodes.count + j]);
+	for (uint32_t i = 0; i < calls->tree.thread_count; i++)
+		for (uint32_t j = 0; j < calls->tree.nodes.count; j++)
+			show_sum(
+				calls, i, j,
+				&sums[(size_t)i * calls->tree.nodes.count + j]);
 	free(sums);
 	return 0;
 }
@@ -95,7 +96,7 @@ static void show_level(const struct calls *calls, int number)
 		       number, uuid_of(calls, call->thread), call->depth,
 		       call->begin_ns, call->begin_ns + call->duration_ns,
 		       call->count,
-		       trace_reader_text(calls->reader, call->name));
+		       trace_reader_text(calls->tree.reader, call->name));
 	}
 }
 

@@ -41,9 +41,11 @@ static struct time_cell sum_of(const char *const *names)
 		while (names[depth])
 			depth++;
 		for (; node && depth; depth--) {
-			const struct call_node *at = calls_node(g_calls, node);
+			const struct call_node *at =
+				call_tree_node(&g_calls->tree, node);
 
-			if (strcmp(trace_reader_text(g_calls->reader, at->name),
+			if (strcmp(trace_reader_text(g_calls->tree.reader,
+						     at->name),
 				   names[depth - 1]))
 				break;
 			node = at->parent;
@@ -72,8 +74,8 @@ TEST(calls_have_their_own_time_and_number)
 	ck_assert_uint_eq(SUM_OF("main", "leaf").ns, 50005);
 	ck_assert_uint_eq(SUM_OF("main", "leaf").calls, 2);
 	ck_assert_uint_eq(SUM_OF("leaf").calls, 0);
-	ck_assert_uint_eq(g_calls->thread_count, 2);
-	ck_assert_int_eq(g_calls->threads[1].track->tid, 8);
+	ck_assert_uint_eq(g_calls->tree.thread_count, 2);
+	ck_assert_int_eq(g_calls->tree.threads[1].track->tid, 8);
 	ck_assert_uint_eq(g_calls->timeline.level[0].count, 3);
 	calls_free(&g_calls);
 	ck_assert_ptr_null(g_calls);
@@ -108,8 +110,8 @@ TEST(calls_of_deep_recursion_are_bounded)
 	for (uint64_t i = 0; i < 3000; i++)
 		write_end(5000 + i);
 	read_bytes(g_bytes);
-	ck_assert_uint_le(g_calls->nodes.count, 1025);
-	ck_assert_uint_gt(g_calls->totals.refused, 0);
+	ck_assert_uint_le(g_calls->tree.nodes.count, 1025);
+	ck_assert_uint_gt(g_calls->tree.totals.refused, 0);
 	calls_free(&g_calls);
 }
 
