@@ -59,8 +59,8 @@ static int write_exported_part(const struct export_part *part,
 {
 	int status, err;
 
-	if (!window_met_thread(sums->window)) {
-		trace_command_say_thread(part->thread, sums->reader);
+	if (!window_met_thread(sums->tree.window)) {
+		trace_command_say_thread(part->thread, sums->tree.reader);
 		return OPTS_FAILED;
 	}
 	if (!sums->spans) {
@@ -71,10 +71,11 @@ static int write_exported_part(const struct export_part *part,
 	err = write_sums(part, sums, out);
 	if (err)
 		return err;
-	trace_command_say_index(part->dir,
-				trace_index_told(window_index(sums->window)),
-				sums->totals.size);
-	status = trace_command_check(part->dir, sums->err, &sums->totals);
+	trace_command_say_index(
+		part->dir, trace_index_told(window_index(sums->tree.window)),
+		sums->tree.totals.size);
+	status = trace_command_check(part->dir, sums->tree.err,
+				     &sums->tree.totals);
 	return status == OPTS_OK ? 0 : status;
 }
 

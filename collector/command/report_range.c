@@ -67,8 +67,8 @@ static int print_range_sums(const struct report_range *line,
 	const struct trace_sums *sums = report->sums;
 	int status, err;
 
-	if (!window_met_thread(sums->window)) {
-		trace_command_say_thread(line->thread, sums->reader);
+	if (!window_met_thread(sums->tree.window)) {
+		trace_command_say_thread(line->thread, sums->tree.reader);
 		return OPTS_FAILED;
 	}
 	if (line->json)
@@ -77,10 +77,11 @@ static int print_range_sums(const struct report_range *line,
 		err = range_report_print_markdown(report, stdout);
 	else
 		err = range_report_print(report, stdout);
-	trace_command_say_index(line->dir,
-				trace_index_told(window_index(sums->window)),
-				sums->totals.size);
-	status = trace_command_check(line->dir, sums->err, &sums->totals);
+	trace_command_say_index(
+		line->dir, trace_index_told(window_index(sums->tree.window)),
+		sums->tree.totals.size);
+	status = trace_command_check(line->dir, sums->tree.err,
+				     &sums->tree.totals);
 	if (err == -EIO)
 		(void)text_out_finish();
 	else if (err)

@@ -78,7 +78,7 @@ static int read_left_trace(const char *dir, struct trace_sums **out)
 						     : strerror(-err));
 		return err;
 	}
-	if ((*out)->totals.packets)
+	if ((*out)->tree.totals.packets)
 		return 0;
 	trace_sums_free(out);
 	say_cannot_read(dir, "it is empty, or no trace");
@@ -206,7 +206,7 @@ static int write_repaired_files(const char *dir, int dir_fd)
 
 	if (err)
 		return err;
-	totals = sums->totals;
+	totals = sums->tree.totals;
 	err = write_repaired_wall(dir, dir_fd, sums);
 	if (!err)
 		err = make_summary(dir, sums, &summary);

@@ -32,11 +32,11 @@ static int find_wall_stack(const struct trace_sums *sums,
 			   const struct sums_node *node, struct stack *stack)
 {
 	/* The root has neither parent nor name. */
-	for (stack->depth = 0; node->parent;
-	     node = trace_sums_node(sums, node->parent)) {
+	for (stack->depth = 0; node->call.parent;
+	     node = trace_sums_node(sums, node->call.parent)) {
 		if (grow_array(stack->location, stack->room, stack->depth + 1))
 			return -ENOMEM;
-		stack->location[stack->depth++] = (uint64_t)node->name + 1;
+		stack->location[stack->depth++] = (uint64_t)node->call.name + 1;
 	}
 	return 0;
 }
@@ -47,7 +47,7 @@ static int put_wall_samples(const struct trace_sums *sums,
 	struct stack stack = { 0 };
 	int err = 0;
 
-	for (uint32_t i = 1; i < sums->nodes.count && !err; i++) {
+	for (uint32_t i = 1; i < sums->tree.nodes.count && !err; i++) {
 		const struct sums_node *node = trace_sums_node(sums, i);
 		const int64_t values[] = { (int64_t)node->calls,
 					   (int64_t)node->self_ns,
@@ -56,15 +56,16 @@ static int put_wall_samples(const struct trace_sums *sums,
 		const struct trace_track *track;
 		const struct trace_track *process;
 
-		if (!node->parent)
+		if (!node->call.parent)
 			continue;
 		err = find_wall_stack(sums, node, &stack);
-		track = sums->threads[node->thread].track;
+		track = sums->tree.threads[node->call.thread].track;
 		process = track->process;
 		labels = (struct out_labels){
 			.process = trace_reader_text(
-				sums->reader, process ? process->name : 0),
-			.thread = trace_reader_text(sums->reader, track->name),
+				sums->tree.reader, process ? process->name : 0),
+			.thread = trace_reader_text(sums->tree.reader,
+						    track->name),
 			.pid = track->pid,
 			.tid = track->tid,
 		};
@@ -85,7 +86,8 @@ int wall_from_trace(const struct trace_sums *sums, int dir_fd)
 				       .period = 1 };
 	struct comments comments = { 0 };
 	struct out_profile_end end = {
-		.duration_ns = sums->totals.last_ns - sums->totals.first_ns,
+		.duration_ns =
+			sums->tree.totals.last_ns - sums->tree.totals.first_ns,
 	};
 	struct out_pprof *out;
 	int err = out_pprof_new(dir_fd, WALL_PROFILE_NAME, &head, &out);
@@ -96,7 +98,7 @@ int wall_from_trace(const struct trace_sums *sums, int dir_fd)
 		uint64_t id = (uint64_t)sums->functions[i].name + 1;
 		const struct out_function function = {
 			.id = id,
-			.name = trace_reader_text(sums->reader,
+			.name = trace_reader_text(sums->tree.reader,
 						  sums->functions[i].name),
 			.file = "",
 		};
@@ -117,7 +119,7 @@ int wall_from_trace(const struct trace_sums *sums, int dir_fd)
 			   "their calls are} not in this profile, {its time is "
 			   "its caller's|their time is their callers'}",
 			   sums->lost);
-	if (trace_reader_min_duration(sums->reader))
+	if (trace_reader_min_duration(sums->tree.reader))
 		comments_add(&comments,
 			     "# calls shorter than --min-duration are not in "
 			     "this profile, their time is their callers'");

@@ -13,7 +13,7 @@
 /* Each text of the trace is a function with one location. */
 static int make_places(const struct trace_sums *sums, struct part_profile *out)
 {
-	size_t count = (size_t)trace_reader_texts(sums->reader) + 1;
+	size_t count = (size_t)trace_reader_texts(sums->tree.reader) + 1;
 	struct pprof *pprof = &out->pprof;
 
 	pprof->functions = calloc(count, sizeof(*pprof->functions));
@@ -24,7 +24,7 @@ static int make_places(const struct trace_sums *sums, struct part_profile *out)
 	pprof->function_count = pprof->location_count = count;
 	for (uint32_t i = 0; i < count; i++) {
 		pprof->functions[i] = (struct pprof_function){
-			.name = trace_reader_text(sums->reader, i),
+			.name = trace_reader_text(sums->tree.reader, i),
 			.file = "",
 		};
 		out->lines[i].function = i;
@@ -39,7 +39,7 @@ static bool is_sample(const struct trace_sums *sums, uint32_t number)
 {
 	const struct sums_node *node = trace_sums_node(sums, number);
 
-	return node->parent && (node->self_ns || node->calls);
+	return node->call.parent && (node->self_ns || node->calls);
 }
 
 /* Writes the stack of node @number to @to (may be NULL). Returns its depth. */
@@ -50,9 +50,10 @@ static uint32_t write_stack(const struct trace_sums *sums, uint32_t number,
 	uint32_t depth = 0;
 
 	/* The root of a thread has no parent. */
-	for (; node->parent; node = trace_sums_node(sums, node->parent)) {
+	for (; node->call.parent;
+	     node = trace_sums_node(sums, node->call.parent)) {
 		if (to)
-			to[depth] = node->name;
+			to[depth] = node->call.name;
 		depth++;
 	}
 	return depth;
@@ -64,16 +65,17 @@ static int make_samples(const struct trace_sums *sums, struct part_profile *out)
 	uint64_t frames = 0;
 	uint32_t *stack;
 
-	for (uint32_t i = 1; i < sums->nodes.count; i++)
+	for (uint32_t i = 1; i < sums->tree.nodes.count; i++)
 		if (is_sample(sums, i))
 			frames += write_stack(sums, i, NULL);
 	if (frames > FRAMES_MAX)
 		return -EFBIG;
-	pprof->samples = calloc(sums->nodes.count, sizeof(*pprof->samples));
+	pprof->samples =
+		calloc(sums->tree.nodes.count, sizeof(*pprof->samples));
 	out->stacks = stack = calloc(frames + 1, sizeof(*stack));
 	if (!pprof->samples || !stack)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < sums->nodes.count; i++) {
+	for (uint32_t i = 1; i < sums->tree.nodes.count; i++) {
 		const struct sums_node *node = trace_sums_node(sums, i);
 		struct pprof_sample *sample;
 

@@ -32,7 +32,8 @@ static const char *attribute(const struct trace_sums *sums, const char *wanted)
 	int64_t number;
 
 	for (uint32_t i = 0;
-	     trace_reader_attribute(sums->reader, i, &key, &text, &number); i++)
+	     trace_reader_attribute(sums->tree.reader, i, &key, &text, &number);
+	     i++)
 		if (text && strcmp(key, wanted) == 0)
 			return text;
 	return "";
@@ -43,9 +44,11 @@ static const char *attribute(const struct trace_sums *sums, const char *wanted)
 static json_t *command_json(const struct trace_sums *sums)
 {
 	const struct trace_track *process =
-		sums->thread_count > 1 ? sums->threads[1].track->process : NULL;
+		sums->tree.thread_count > 1
+			? sums->tree.threads[1].track->process
+			: NULL;
 	const char *text =
-		process ? trace_reader_text(sums->reader, process->command)
+		process ? trace_reader_text(sums->tree.reader, process->command)
 			: "";
 	json_t *list = json_array();
 	char *words, *next, *word;
@@ -63,7 +66,7 @@ static json_t *command_json(const struct trace_sums *sums)
 
 static json_t *totals_json(const struct trace_sums *sums)
 {
-	uint64_t threads = sums->thread_count - 1;
+	uint64_t threads = sums->tree.thread_count - 1;
 
 	return json_pack(
 		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
@@ -74,7 +77,7 @@ static json_t *totals_json(const struct trace_sums *sums)
 		"dropped_spans", json_number(sums->lost), "paused_spans",
 		json_number(sums->paused), "waits", json_number(sums->waits),
 		"wait_ns", json_number(sums->wait_ns), "trace_bytes",
-		json_number(sums->totals.size));
+		json_number(sums->tree.totals.size));
 }
 
 static json_t *durations_json(const struct sums_function *one,
@@ -110,7 +113,7 @@ static json_t *functions_json(const struct trace_sums *sums)
 				"{s:o, s:s, s:o, s:o, s:s, s:o, s:o, s:o, "
 				"s:o, s:o, s:o, s:o, s:o}",
 				"name",
-				json_text(trace_reader_text(sums->reader,
+				json_text(trace_reader_text(sums->tree.reader,
 							    one->name)),
 				"module", "", "calls", json_number(one->calls),
 				"recorded", json_number(one->calls), "state",
@@ -184,12 +187,12 @@ static void add_count(json_t *notes, const char *form, uint64_t count)
  * damaged before. */
 static uint64_t cut_bytes(const struct trace_sums *sums)
 {
-	return sums->err ? 0 : sums->totals.cut;
+	return sums->tree.err ? 0 : sums->tree.totals.cut;
 }
 
 static void note_end(const struct trace_sums *sums, json_t *notes)
 {
-	const struct trace_read_totals *totals = &sums->totals;
+	const struct trace_read_totals *totals = &sums->tree.totals;
 
 	add_count(notes,
 		  "# {span was|spans were} open where the trace ends: "
@@ -200,16 +203,16 @@ static void note_end(const struct trace_sums *sums, json_t *notes)
 		  "The trace ends in half a packet: the last {byte|# bytes} "
 		  "could not be read.",
 		  cut_bytes(sums));
-	if (sums->err == -EBADMSG)
+	if (sums->tree.err == -EBADMSG)
 		add_note(notes,
 			 "The trace is damaged at byte %" PRIu64 " of %" PRIu64
 			 ": what follows is not in the figures.",
 			 totals->at, totals->size);
-	else if (sums->err)
+	else if (sums->tree.err)
 		add_note(notes,
 			 "The trace could not be read beyond byte %" PRIu64
 			 " of %" PRIu64 ": %s.",
-			 totals->at, totals->size, strerror(-sums->err));
+			 totals->at, totals->size, strerror(-sums->tree.err));
 	add_count(
 		notes,
 		"# {part of the trace makes|parts of the trace make} no sense, "
@@ -219,12 +222,12 @@ static void note_end(const struct trace_sums *sums, json_t *notes)
 		notes,
 		"The trace has more stacks or names than there is memory for: "
 		"# {is|are} not in the figures.",
-		sums->folded + totals->refused);
+		sums->tree.folded + totals->refused);
 }
 
 static void note_short(const struct trace_sums *sums, json_t *notes)
 {
-	uint64_t min_ns = trace_reader_min_duration(sums->reader);
+	uint64_t min_ns = trace_reader_min_duration(sums->tree.reader);
 	char text[SIZE_TEXT];
 
 	if (min_ns)
@@ -264,22 +267,22 @@ static json_t *notes_json(const char *dir, const struct trace_sums *sums)
 
 static json_t *rebuilt_json(const struct trace_sums *sums)
 {
-	const struct trace_read_totals *totals = &sums->totals;
+	const struct trace_read_totals *totals = &sums->tree.totals;
 
 	return json_pack("{s:o, s:o, s:o, s:o, s:b}", "read_bytes",
 			 json_number(totals->at), "cut_bytes",
 			 json_number(cut_bytes(sums)), "unfinished_spans",
 			 json_number(totals->unfinished), "left_out",
 			 json_number(totals->bad_bundles + totals->bad_events +
-				     totals->refused + sums->folded),
-			 "damaged", sums->err != 0);
+				     totals->refused + sums->tree.folded),
+			 "damaged", sums->tree.err != 0);
 }
 
 /* --- the document --- */
 
 static json_t *make_document(const char *dir, const struct trace_sums *sums)
 {
-	const struct trace_read_totals *totals = &sums->totals;
+	const struct trace_read_totals *totals = &sums->tree.totals;
 	json_t *root = json_object();
 
 	/* First: own_files.c looks for it there. */

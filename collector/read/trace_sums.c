@@ -8,7 +8,7 @@
  * summary that a collector writes. Whether a node has a caller of the same name
  * is computed once, when the node is made.
  */
-#include "collector/read/trace_sums_inner.h"
+#include "collector/read/trace_sums.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -24,110 +24,10 @@
 #define BUDGET_BYTES (UINT64_C(256) << 20)
 /* Limit for durations, a part of the budget. */
 #define DURATIONS_BYTES (BUDGET_BYTES / 4)
-#define THREADS_MAX (1u << 20)
 
-/* In trace_slice.user: the slice has no node of its own. */
-#define NO_NODE 1u
-
-/* --- threads --- */
-
-static bool has_spans(const struct trace_track *track)
+static struct sums_node *node_at(const struct trace_sums *sums, uint32_t number)
 {
-	return track && track_has_calls(track);
-}
-
-static int reserve_track(struct trace_sums *sums, uint32_t number)
-{
-	if (grow_array_zeroed(sums->current, sums->current_room,
-			      (size_t)number + 1) ||
-	    grow_array_zeroed(sums->thread_of, sums->thread_of_room,
-			      (size_t)number + 1))
-		return -ENOMEM;
-	return 0;
-}
-
-static uint32_t add_thread(struct trace_sums *sums,
-			   const struct trace_track *track)
-{
-	if (sums->thread_count == THREADS_MAX ||
-	    grow_array(sums->threads, sums->thread_room,
-		       sums->thread_count + 1))
-		return 0;
-	sums->threads[sums->thread_count] =
-		(struct sums_thread){ .track = track };
-	return sums->thread_count++;
-}
-
-/* A context belongs to its thread. */
-static const struct trace_track *owner_of(const struct trace_sums *sums,
-					  const struct trace_track *track)
-{
-	const struct trace_track *parent = NULL;
-
-	if (track->kind == TRACE_TRACK_CONTEXT)
-		parent = trace_reader_find_track(sums->reader, track->parent);
-	return parent ? parent : track;
-}
-
-uint32_t trace_sums_thread(struct trace_sums *sums,
-			   const struct trace_track *track)
-{
-	const struct trace_track *owner;
-
-	if (likely(track->number < sums->thread_of_room &&
-		   sums->thread_of[track->number]))
-		return sums->thread_of[track->number];
-	owner = owner_of(sums, track);
-	if (reserve_track(sums, MAX(track->number, owner->number)))
-		return 0;
-	if (!sums->thread_of[owner->number])
-		sums->thread_of[owner->number] = add_thread(sums, owner);
-	sums->thread_of[track->number] = sums->thread_of[owner->number];
-	return sums->thread_of[track->number];
-}
-
-/* --- nodes --- */
-
-static bool is_inner(struct trace_sums *sums, uint32_t number)
-{
-	uint32_t name = trace_sums_at(sums, number)->name;
-
-	for (;;) {
-		number = trace_sums_at(sums, number)->parent;
-		if (!trace_sums_at(sums, number)->parent)
-			return false; /* a root */
-		if (trace_sums_at(sums, number)->name == name)
-			return true;
-	}
-}
-
-uint32_t trace_sums_child(struct trace_sums *sums, uint32_t parent,
-			  uint32_t name)
-{
-	struct sums_node item = { .parent = parent, .name = name };
-	uint32_t child = trace_sums_at(sums, parent)->last;
-	int added;
-
-	if (likely(child && trace_sums_at(sums, child)->name == name))
-		return child;
-	item.thread = trace_sums_at(sums, parent)->thread;
-	added = pool_intern(&sums->nodes, &item, &child);
-	if (added < 0)
-		return 0;
-	if (added)
-		trace_sums_at(sums, child)->inner = is_inner(sums, child);
-	trace_sums_at(sums, parent)->last = child;
-	return child;
-}
-
-/* The key of a root has the thread's number as the name, and no parent. No
- * stack has such a key. */
-uint32_t trace_sums_root(struct trace_sums *sums, uint32_t thread)
-{
-	const struct sums_node item = { .name = thread, .thread = thread };
-	uint32_t root;
-
-	return pool_intern(&sums->nodes, &item, &root) < 0 ? 0 : root;
+	return &((struct sums_node *)sums->tree.nodes.items)[number];
 }
 
 /* Returns true if the slice is a wait for room in a ring: not a span, and not
@@ -137,7 +37,8 @@ static bool is_wait(struct trace_sums *sums, const struct trace_event *event)
 	if (likely(event->name < sums->wait_looked))
 		return event->name && event->name == sums->wait_name;
 	for (; sums->wait_looked <= event->name; sums->wait_looked++)
-		if (strcmp(trace_reader_text(sums->reader, sums->wait_looked),
+		if (strcmp(trace_reader_text(sums->tree.reader,
+					     sums->wait_looked),
 			   INDEX_WAIT_NAME) == 0)
 			sums->wait_name = sums->wait_looked;
 	return event->name && event->name == sums->wait_name;
@@ -147,35 +48,24 @@ static void begin_span(struct trace_sums *sums,
 		       const struct window_event *shown)
 {
 	const struct trace_event *event = &shown->event;
-	uint32_t number = event->track->number, node;
-	uint32_t thread = trace_sums_thread(sums, event->track);
-	/* A call that continues behind skipped chunks is already counted. */
-	bool counts = !event->seed || !event->track->from_ns;
+	bool has_thread = call_tree_thread(&sums->tree, event->track);
+	bool counts = call_tree_counts(event);
+	uint32_t node;
 
-	shown->slice->user = NO_NODE;
 	if (is_wait(sums, event)) {
 		sums->waits++;
 		return;
 	}
 	sums->spans += counts;
 	sums->open_before += counts && shown->before;
-	if (!thread) {
-		sums->folded += counts;
+	if (!has_thread) {
+		sums->tree.folded += counts;
 		return;
 	}
-	sums->threads[thread].spans += counts;
-	node = sums->current[number];
-	if (!node)
-		node = trace_sums_root(sums, thread);
+	node = call_tree_enter(&sums->tree, shown, event->site ?: event->name,
+			       counts);
 	if (node)
-		node = trace_sums_child(sums, node, event->site ?: event->name);
-	if (!node) {
-		sums->folded += counts;
-		return;
-	}
-	trace_sums_at(sums, node)->calls += counts;
-	sums->current[number] = node;
-	shown->slice->user = (uint64_t)node << 1;
+		node_at(sums, node)->calls += counts;
 }
 
 /* Returns the histogram of the calls of @name; NULL: no room. */
@@ -212,55 +102,49 @@ static void end_span(struct trace_sums *sums, const struct window_event *shown)
 {
 	const struct trace_event *event = &shown->event;
 	const struct window_slice *slice = shown->slice;
-	uint64_t user = slice->user;
 	uint64_t ns = event->ns - slice->shown_ns;
+	uint64_t self_ns = ns - MIN(ns, slice->callee_ns);
 	struct histogram *durations;
 	struct sums_node *node;
+	uint32_t number;
 
 	if (shown->after && event->name != sums->wait_name)
 		sums->open_after++;
-	if (event->track->number >= sums->current_room)
+	if (!call_tree_thread(&sums->tree, event->track))
 		return;
-	if (user & NO_NODE && event->name == sums->wait_name) {
+	number = call_tree_leave(&sums->tree, shown);
+	if (!number && event->name == sums->wait_name) {
 		/* A wait counts as a callee: it is not time of the caller. */
 		sums->wait_ns += ns;
 		return;
 	}
-	if (user & NO_NODE) {
-		/* All of it is time of the caller. */
-		node = trace_sums_at(sums, sums->current[event->track->number]);
-		node->self_ns += ns - MIN(ns, slice->callee_ns);
+	/* Without a node of its own, all of it is time of the caller. */
+	node = node_at(sums,
+		       number ?: sums->tree.tracks[event->track->number].node);
+	node->self_ns += self_ns;
+	if (!number)
 		return;
-	}
-	node = trace_sums_at(sums, (uint32_t)(user >> 1));
-	node->self_ns += ns - MIN(ns, slice->callee_ns);
 	note_longest(node, shown);
-	durations = find_durations(sums, node->name);
+	durations = find_durations(sums, node->call.name);
 	if (durations)
 		histogram_add(durations,
 			      trace_event_took(event, slice->begin_ns));
-	sums->current[event->track->number] = node->parent;
 }
 
 /* --- missing calls --- */
 
-/* Instants of a thread report the number of missing calls. */
 static void take_instant(struct trace_sums *sums,
 			 const struct trace_event *event)
 {
-	struct trace_event copy = *event;
-	struct trace_argument argument;
+	enum time_gap_kind kind;
+	uint64_t missing;
 
-	/* These instants have one argument only. */
-	if (!has_spans(event->track) ||
-	    !trace_argument_next(sums->reader, &copy, &argument) ||
-	    (argument.kind != TRACE_ARGUMENT_INT &&
-	     argument.kind != TRACE_ARGUMENT_UINT))
+	if (!call_tree_missing(&sums->tree, event, &kind, &missing))
 		return;
-	if (trace_argument_is(&argument, TIME_GAP_LOST_NAME))
-		sums->lost += argument.number;
-	else if (trace_argument_is(&argument, TIME_GAP_PAUSED_NAME))
-		sums->paused += argument.number;
+	if (kind == TIME_GAP_LOST)
+		sums->lost += missing;
+	else
+		sums->paused += missing;
 }
 
 static void take_event(struct trace_sums *sums,
@@ -268,20 +152,56 @@ static void take_event(struct trace_sums *sums,
 {
 	const struct trace_event *event = &shown->event;
 
-	if (event->kind == TRACE_SAMPLE) {
-		sums->samples++;
-		return;
-	}
-	if (!event->track)
+	if (!event->track || !track_has_calls(event->track))
 		return;
 	if (event->kind == TRACE_INSTANT)
 		take_instant(sums, event);
-	if (!has_spans(event->track))
-		return;
-	if (event->kind == TRACE_BEGIN)
+	else if (event->kind == TRACE_BEGIN)
 		begin_span(sums, shown);
 	else if (event->kind == TRACE_END)
 		end_span(sums, shown);
+}
+
+/* --- skipped chunks --- */
+
+static void flush_chunks(struct trace_sums *sums, struct chunk_sums *chunks)
+{
+	for (uint32_t i = 0; i < chunks->touched_count; i++) {
+		struct chunk_sum sum;
+		uint32_t number = chunk_sums_take(chunks, i, &sum);
+		struct sums_node *node = node_at(sums, number);
+
+		if (sum.is_wait) {
+			sums->waits += sum.calls;
+			sums->wait_ns += sum.ns;
+			continue;
+		}
+		sums->spans += sum.calls;
+		node->self_ns += sum.ns;
+		if (!sum.is_call) {
+			sums->tree.folded += sum.calls;
+			continue;
+		}
+		node->calls += sum.calls;
+		node->longest_ns = MAX(node->longest_ns, sum.longest_ns);
+	}
+}
+
+static int add_skipped(struct trace_sums *sums,
+		       const struct skipped_chunks *skipped)
+{
+	struct chunk_sums chunks;
+	int err = chunk_sums_begin(&chunks, &sums->tree, skipped);
+
+	err = err ?: chunk_sums_add(&chunks, skipped->first, skipped->last);
+	if (!err)
+		flush_chunks(sums, &chunks);
+	for (uint32_t i = skipped->first; i <= skipped->last; i++) {
+		sums->lost += skipped->sequence->chunks[i].lost;
+		sums->paused += skipped->sequence->chunks[i].paused;
+	}
+	chunk_sums_end(&chunks);
+	return err;
 }
 
 /* --- sums --- */
@@ -289,11 +209,26 @@ static void take_event(struct trace_sums *sums,
 /* Parents have lower numbers than children. */
 static void sum_nodes(struct trace_sums *sums)
 {
-	for (uint32_t i = sums->nodes.count; i-- > 1;) {
-		struct sums_node *node = trace_sums_at(sums, i);
+	for (uint32_t i = sums->tree.nodes.count; i-- > 1;) {
+		struct sums_node *node = node_at(sums, i);
 
 		node->total_ns += node->self_ns;
-		trace_sums_at(sums, node->parent)->total_ns += node->total_ns;
+		node_at(sums, node->call.parent)->total_ns += node->total_ns;
+	}
+}
+
+/* Returns true if a caller has the same name, and the time. */
+static bool is_inner(const struct trace_sums *sums,
+		     const struct call_node *node)
+{
+	uint32_t name = node->name;
+
+	for (;;) {
+		node = call_tree_node(&sums->tree, node->parent);
+		if (!node->parent)
+			return false; /* a root */
+		if (node->name == name)
+			return true;
 	}
 }
 
@@ -313,21 +248,21 @@ static const struct histogram *durations_of(const struct trace_sums *sums,
 
 static int sum_functions(struct trace_sums *sums)
 {
-	uint32_t texts = trace_reader_texts(sums->reader), count = 0;
+	uint32_t texts = trace_reader_texts(sums->tree.reader), count = 0;
 	struct sums_function *all = calloc((size_t)texts + 1, sizeof(*all));
 
 	if (!all)
 		return -ENOMEM;
-	for (uint32_t i = 1; i < sums->nodes.count; i++) {
-		const struct sums_node *node = trace_sums_at(sums, i);
-		struct sums_function *one = &all[node->name];
+	for (uint32_t i = 1; i < sums->tree.nodes.count; i++) {
+		const struct sums_node *node = node_at(sums, i);
+		struct sums_function *one = &all[node->call.name];
 
-		if (!node->parent)
+		if (!node->call.parent)
 			continue; /* a root */
 		one->calls += node->calls;
 		one->self_ns += node->self_ns;
 		one->longest_ns = MAX(one->longest_ns, node->longest_ns);
-		if (!node->inner)
+		if (!is_inner(sums, &node->call))
 			one->total_ns += node->total_ns;
 	}
 	for (uint32_t name = 0; name <= texts; name++)
@@ -347,9 +282,9 @@ static int count_processes(struct trace_sums *sums)
 	uint8_t *met = NULL;
 	uint32_t room = 0;
 
-	for (uint32_t i = 1; i < sums->thread_count; i++) {
+	for (uint32_t i = 1; i < sums->tree.thread_count; i++) {
 		const struct trace_track *process =
-			sums->threads[i].track->process;
+			sums->tree.threads[i].track->process;
 
 		if (!process)
 			continue;
@@ -366,24 +301,18 @@ static int count_processes(struct trace_sums *sums)
 
 static int read_events(struct trace_sums *sums)
 {
-	const struct sums_node none = { 0 };
+	const struct trace_index *index = window_index(sums->tree.window);
+	struct skipped_chunks skipped;
 	struct window_event event;
-	uint32_t zero;
-	int got, err;
+	int err = 0;
 
-	pool_init(&sums->nodes, &sums->budget, sizeof(struct sums_node),
-		  2 * sizeof(uint32_t));
-	if (pool_intern(&sums->nodes, &none, &zero) < 0 ||
-	    grow_array(sums->threads, sums->thread_room, 1))
-		return -ENOMEM;
-	sums->threads[sums->thread_count++] = (struct sums_thread){ 0 };
-	err = trace_chunks_add(sums);
+	for (uint32_t i = 0; index && i < index->sequence_count && !err; i++)
+		if (call_tree_skipped(&sums->tree, i, &skipped))
+			err = add_skipped(sums, &skipped);
 	if (err)
 		return err;
-	while ((got = window_next(sums->window, &event)) > 0)
+	while (call_tree_next(&sums->tree, &event))
 		take_event(sums, &event);
-	sums->err = got;
-	sums->totals = trace_reader_totals(sums->reader);
 	sum_nodes(sums);
 	return count_processes(sums) ? -ENOMEM : sum_functions(sums);
 }
@@ -401,16 +330,12 @@ int trace_sums_read(const char *path, const struct window_choice *choice,
 		return -ENOMEM;
 	part = choice ? *choice : all;
 	part.skips = PARTS_SKIP_CHUNKS;
-	sums->budget.left = BUDGET_BYTES;
+	sums->tree.by_thread = true;
 	sums->durations_budget = (struct budget){ .left = DURATIONS_BYTES,
-						  .whole = &sums->budget };
-	err = window_open(path, &part, &sums->window);
-	if (!err) {
-		sums->reader = window_trace(sums->window);
-		if (progress)
-			trace_reader_set_progress(sums->reader, progress);
-		err = read_events(sums);
-	}
+						  .whole = &sums->tree.budget };
+	err = call_tree_open(&sums->tree, path, &part, progress,
+			     sizeof(struct sums_node), BUDGET_BYTES);
+	err = err ?: read_events(sums);
 	if (err)
 		trace_sums_free(&sums);
 	else
@@ -425,17 +350,13 @@ void trace_sums_free(struct trace_sums **sums_ptr)
 	*sums_ptr = NULL;
 	if (!sums)
 		return;
-	pool_release(&sums->nodes);
 	for (uint32_t i = 0; i < sums->durations_room; i++) {
 		if (sums->durations[i])
 			histogram_release(sums->durations[i]);
 		free(sums->durations[i]);
 	}
 	free(sums->durations);
-	free(sums->threads);
-	free(sums->current);
-	free(sums->thread_of);
 	free(sums->functions);
-	window_close(&sums->window);
+	call_tree_close(&sums->tree);
 	free(sums);
 }

@@ -6,9 +6,6 @@
  * it wrote these files, and ranges of any recording. A range counts calls that
  * overlap it, with the times inside. Memory is bounded for any trace, even a
  * hostile one. One thread at a time.
- *
- * calls.h also sums up a trace, for the page only: it spreads times over
- * buckets, and folds small stacks.
  */
 #ifndef PERFREC_COLLECTOR_READ_TRACE_SUMS_H
 #define PERFREC_COLLECTOR_READ_TRACE_SUMS_H
@@ -19,25 +16,14 @@
 
 #include "collector/base/budget.h"
 #include "collector/base/histogram.h"
-#include "collector/base/pool.h"
-#include "collector/read/trace_read.h"
-#include "collector/read/window.h"
+#include "collector/read/call_tree.h"
 
-/* A stack of a thread: its innermost function, and the stack of the caller. */
+/* A stack of a thread. */
 struct sums_node {
-	uint32_t parent; /* node of the caller; 0: none */
-	uint32_t name; /* text of the trace; 0 in node 0 and in roots */
-	uint32_t thread;
-	uint32_t last; /* node of the latest callee; 0: none */
+	struct call_node call;
 	uint64_t calls, self_ns, total_ns;
 	uint64_t longest_ns; /* of calls that ended in the range, from their
 			      * true start; 0: none */
-	bool inner; /* a caller has the same name, and the time */
-};
-
-struct sums_thread {
-	const struct trace_track *track;
-	uint64_t spans;
 };
 
 /* A function, or slices of an annotation with one name. */
@@ -49,38 +35,25 @@ struct sums_function {
 };
 
 struct trace_sums {
-	struct trace_reader *reader; /* owned by the window; has texts and
-				      * tracks */
-	struct window *window;
-	struct trace_read_totals totals;
-	struct budget budget;
-	struct pool nodes; /* struct sums_node; 0 is none */
-	struct sums_thread *threads; /* 0 is none */
-	uint32_t thread_count, thread_room;
-	uint32_t *current; /* current node by number of a track */
-	uint32_t *thread_of; /* by number of a track; 0: none yet */
-	uint32_t current_room, thread_of_room;
+	struct call_tree tree; /* by_thread; nodes are struct sums_node */
 	struct histogram **durations; /* by number of a text; NULL: none yet */
 	uint32_t durations_room;
-	struct budget durations_budget; /* a part of budget */
+	struct budget durations_budget; /* a part of tree.budget */
 	struct sums_function *functions; /* only functions with calls */
 	uint32_t function_count, processes;
-	uint64_t spans, samples;
+	uint64_t spans;
 	uint64_t open_before, open_after; /* spans open at FROM and at TO */
 	uint64_t waits, wait_ns; /* of threads, for room in their rings */
 	uint32_t wait_name; /* text: the name of such slices; 0: not found */
 	uint32_t wait_looked; /* texts below this were compared */
 	uint64_t lost, paused; /* missing calls, reported by the trace */
-	uint64_t folded; /* calls without room in the tree: only .spans counts
-			  * them; their callers have the time */
-	int err; /* of reading; 0: reached the end of the file */
 };
 
 /*
  * Reads the part of the trace at @path that @choice selects; NULL: all.
  * @progress may be NULL. Returns 0, and the caller frees *@out with
  * trace_sums_free(). A truncated or damaged trace is read up to the damage, as
- * out->err and out->totals report. Returns -errno if the file cannot be opened,
+ * out->tree.err and out->tree.totals report. Returns -errno if the file cannot be opened,
  * -EIO if sums of the index are unreadable, or -ENOMEM; then *@out is
  * unchanged. Logs nothing.
  */
@@ -90,11 +63,11 @@ int trace_sums_read(const char *path, const struct window_choice *choice,
 /* Frees *@sums, which may be NULL, and clears it. */
 void trace_sums_free(struct trace_sums **sums);
 
-/* Returns node @number, below sums->nodes.count. Reading may move it. */
+/* Returns node @number, below sums->tree.nodes.count. Reading may move it. */
 static inline const struct sums_node *trace_sums_node(
 	const struct trace_sums *sums, uint32_t number)
 {
-	return &((const struct sums_node *)sums->nodes.items)[number];
+	return &((const struct sums_node *)sums->tree.nodes.items)[number];
 }
 
 #endif

@@ -69,7 +69,7 @@ struct range_row *range_report_rows(const struct range_report *report)
 	for (uint32_t i = 0; rows && i < sums->function_count; i++)
 		rows[i] = (struct range_row){
 			.function = &sums->functions[i],
-			.name = trace_reader_text(sums->reader,
+			.name = trace_reader_text(sums->tree.reader,
 						  sums->functions[i].name),
 			.key = key_of(&sums->functions[i], report->order),
 		};
@@ -127,7 +127,7 @@ static void print_range(const struct range_report *report, FILE *out)
 static void print_calls(const struct range_report *report, FILE *out)
 {
 	const struct trace_sums *sums = report->sums;
-	uint64_t threads = sums->thread_count - 1;
+	uint64_t threads = sums->tree.thread_count - 1;
 	char calls[SIZE_TEXT], count[SIZE_TEXT], processes[SIZE_TEXT];
 
 	fprintf(out, "  calls      %s of %s thread%s",
@@ -174,12 +174,12 @@ static void print_missing(const struct trace_sums *sums,
 			size_format_count(sums->waits, count),
 			size_plural(sums->waits),
 			size_format_ns(sums->wait_ns, size));
-	if (sums->folded)
+	if (sums->tree.folded)
 		fprintf(out,
 			"  left out   %s call%s: more stacks than there is "
 			"memory for; their time is their callers'\n",
-			size_format_count(sums->folded, count),
-			size_plural(sums->folded));
+			size_format_count(sums->tree.folded, count),
+			size_plural(sums->tree.folded));
 	if (!sums->lost) {
 		fputs("  lost       nothing\n", out);
 		return;
@@ -194,7 +194,7 @@ static void print_missing(const struct trace_sums *sums,
 /* Reports calls that --min-duration kept out of the trace. */
 static void print_short(const struct trace_sums *sums, FILE *out)
 {
-	uint64_t min_ns = trace_reader_min_duration(sums->reader);
+	uint64_t min_ns = trace_reader_min_duration(sums->tree.reader);
 	char text[SIZE_TEXT];
 
 	if (min_ns)

@@ -27,7 +27,7 @@ static json_t *range_totals_json(const struct trace_sums *sums)
 {
 	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
 			 "calls", json_number(sums->spans), "threads",
-			 json_number(sums->thread_count - 1), "processes",
+			 json_number(sums->tree.thread_count - 1), "processes",
 			 json_number(sums->processes), "open_at_from",
 			 json_number(sums->open_before), "open_at_to",
 			 json_number(sums->open_after), "lost_spans",
@@ -35,7 +35,7 @@ static json_t *range_totals_json(const struct trace_sums *sums)
 			 json_number(sums->paused), "waits",
 			 json_number(sums->waits), "wait_ns",
 			 json_number(sums->wait_ns), "left_out",
-			 json_number(sums->folded));
+			 json_number(sums->tree.folded));
 }
 
 /* JSON has neither NaN nor infinities. */
@@ -106,7 +106,7 @@ int range_report_write_json(const struct range_report *report, FILE *out)
 					     report->bounds.first_ns),
 				 "min_duration_ns",
 				 json_number(trace_reader_min_duration(
-					 report->sums->reader)),
+					 report->sums->tree.reader)),
 				 "thread",
 				 report->thread ? json_text(report->thread)
 						: json_null(),

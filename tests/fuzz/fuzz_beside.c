@@ -98,14 +98,15 @@ static void sum_up(const struct window_choice *choice)
 	fuzz_must(!err || err == -ENOMEM, "an unexpected error");
 	if (err)
 		return;
-	calls = sums->folded;
+	calls = sums->tree.folded;
 	for (uint32_t i = 0; i < sums->function_count; i++)
 		calls += sums->functions[i].calls;
 	fuzz_must(calls == sums->spans, "a call is missing in the sums");
-	for (uint32_t i = 1; i < sums->nodes.count; i++) {
+	for (uint32_t i = 1; i < sums->tree.nodes.count; i++) {
 		const struct sums_node *node = trace_sums_node(sums, i);
 
-		fuzz_must(node->parent < i && node->thread < sums->thread_count,
+		fuzz_must(node->call.parent < i &&
+				  node->call.thread < sums->tree.thread_count,
 			  "a node of no tree");
 	}
 	trace_sums_free(&sums);

@@ -126,25 +126,24 @@ static void sum_up(const char *path)
 static void rebuild(const char *path)
 {
 	struct trace_sums *sums = NULL;
-	uint64_t calls, spans = 0;
+	uint64_t calls;
 
 	if (trace_sums_read(path, NULL, NULL, &sums))
 		abort();
-	calls = sums->folded;
+	calls = sums->tree.folded;
 	for (uint32_t i = 0; i < sums->function_count; i++) {
 		calls += sums->functions[i].calls;
-		g_sink += strlen(trace_reader_text(sums->reader,
+		g_sink += strlen(trace_reader_text(sums->tree.reader,
 						   sums->functions[i].name));
 	}
-	for (uint32_t i = 1; i < sums->thread_count; i++)
-		spans += sums->threads[i].spans;
-	if (calls != sums->spans || spans > sums->spans ||
-	    sums->spans + sums->waits > sums->totals.begins)
+	if (calls != sums->spans ||
+	    sums->spans + sums->waits > sums->tree.totals.begins)
 		abort();
-	for (uint32_t i = 1; i < sums->nodes.count; i++) {
+	for (uint32_t i = 1; i < sums->tree.nodes.count; i++) {
 		const struct sums_node *node = trace_sums_node(sums, i);
 
-		if (node->parent >= i || node->thread >= sums->thread_count)
+		if (node->call.parent >= i ||
+		    node->call.thread >= sums->tree.thread_count)
 			abort();
 	}
 	trace_sums_free(&sums);

@@ -50,7 +50,7 @@ static void read_bytes(size_t bytes)
 static struct sums_function function(const char *name)
 {
 	for (uint32_t i = 0; i < g_sums->function_count; i++)
-		if (strcmp(trace_reader_text(g_sums->reader,
+		if (strcmp(trace_reader_text(g_sums->tree.reader,
 					     g_sums->functions[i].name),
 			   name) == 0)
 			return g_sums->functions[i];
@@ -84,8 +84,8 @@ TEST(outermost_calls_make_the_total_time)
 	ck_assert_uint_eq(g_sums->function_count, 2);
 	ck_assert_uint_eq(g_sums->spans, 4);
 	ck_assert_uint_eq(g_sums->processes, 1);
-	ck_assert_uint_eq(g_sums->thread_count, 2);
-	ck_assert_int_eq(g_sums->threads[1].track->tid, 8);
+	ck_assert_uint_eq(g_sums->tree.thread_count, 2);
+	ck_assert_int_eq(g_sums->tree.threads[1].track->tid, 8);
 	trace_sums_free(&g_sums);
 	ck_assert_ptr_null(g_sums);
 }
@@ -155,7 +155,8 @@ TEST(what_is_cut_anywhere_has_the_spans_before)
 		before = g_sums->spans;
 		ck_assert_uint_le(leaf.self_ns, leaf.calls * 50);
 		ck_assert_uint_ge(leaf.self_ns + 50, leaf.calls * 50);
-		ck_assert_uint_eq(g_sums->totals.at + g_sums->totals.cut,
+		ck_assert_uint_eq(g_sums->tree.totals.at +
+					  g_sums->tree.totals.cut,
 				  bytes);
 		trace_sums_free(&g_sums);
 	}
@@ -273,7 +274,8 @@ static void check_functions(const struct trace_sums *sums,
 
 	for (uint32_t i = 0; i < sums->function_count; i++) {
 		const struct sums_function *one = &sums->functions[i];
-		const char *text = trace_reader_text(sums->reader, one->name);
+		const char *text =
+			trace_reader_text(sums->tree.reader, one->name);
 		uint32_t name = 0;
 
 		while (strcmp(model_names[name], text) != 0)
@@ -299,7 +301,7 @@ static void check_range(struct model *model)
 	model_range(model, &choice.range.from_ns, &choice.range.to_ns);
 	expected = expect(model, choice.thread, &choice.range);
 	ck_assert_int_eq(trace_sums_read(model->path, &choice, NULL, &sums), 0);
-	ck_assert_int_eq(sums->err, 0);
+	ck_assert_int_eq(sums->tree.err, 0);
 	check_functions(sums, &expected);
 	ck_assert_uint_eq(sums->spans, expected.spans);
 	ck_assert_uint_eq(sums->open_before, expected.open_before);
@@ -308,7 +310,7 @@ static void check_range(struct model *model)
 	ck_assert_uint_eq(sums->wait_ns, expected.wait_ns);
 	ck_assert_uint_eq(sums->lost, expected.lost);
 	ck_assert_uint_eq(sums->paused, expected.paused);
-	ck_assert_uint_eq(sums->thread_count - 1, expected.threads);
+	ck_assert_uint_eq(sums->tree.thread_count - 1, expected.threads);
 	ck_assert_uint_eq(sums->processes, expected.processes);
 	trace_sums_free(&sums);
 }
@@ -455,7 +457,7 @@ static int64_t count_calls(const struct window_choice *choice, size_t blocks,
 	err = trace_sums_read(TRACE_NAME, choice, NULL, &sums);
 	*enough = g_blocks != SIZE_MAX && g_blocks;
 	g_blocks = SIZE_MAX;
-	if (!err && !sums->err && !sums->totals.refused)
+	if (!err && !sums->tree.err && !sums->tree.totals.refused)
 		calls = (int64_t)sums->spans;
 	if (!err)
 		trace_sums_free(&sums);
