@@ -208,7 +208,6 @@ static bool put_lane_event(struct async_lanes *lanes, struct bytes *to,
 	lanes->encoder.out = at;
 	encode_event(&lanes->encoder, ns, &event);
 	to->count = before + (size_t)(lanes->encoder.out - at);
-	lanes->written++;
 	return true;
 }
 

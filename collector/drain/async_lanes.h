@@ -43,7 +43,6 @@ struct async_lanes {
 	/* A hash table; the number of buckets is a power of two. */
 	struct shared_track **track;
 	uint32_t track_count, track_buckets;
-	uint64_t written; /* packets */
 	struct note_counts notes;
 };
 

@@ -424,7 +424,6 @@ struct async_counts async_slices_counts(struct async_slices *slices)
 
 	counts.odd_stays = slices->stays.odd;
 	counts.withheld += slices->stays.withheld;
-	counts.written = slices->lanes.written;
 	counts.notes = slices->lanes.notes;
 	return counts;
 }

@@ -29,7 +29,6 @@ struct async_counts {
 	uint64_t unlisted; /* slices missing in the sums */
 	uint64_t unended; /* ended with the process */
 	uint64_t withheld; /* without memory */
-	uint64_t written; /* packets */
 	struct note_counts notes;
 };
 

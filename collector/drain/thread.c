@@ -693,7 +693,6 @@ static void add_thread_totals(struct thread *thread, struct totals *totals)
 	totals->skipped_maps += thread->fibers.skipped_maps;
 	totals->waits += counts.waits;
 	totals->wait_ns += counts.wait_ns;
-	totals->trace_events += counts.events;
 	totals->lost_cpu_samples += thread->dropped_samples;
 }
 

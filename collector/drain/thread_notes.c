@@ -791,7 +791,6 @@ void process_notes_finish(struct process *process)
 	tracks_finish(setup->tracks);
 	tracks = tracks_counts(setup->tracks);
 	totals = recording_lock(recording);
-	totals->trace_events += counts.written;
 	totals->orphan_async_ends += counts.orphan_ends;
 	totals->odd_async_stays += counts.odd_stays;
 	totals->unlisted_async += counts.unlisted;

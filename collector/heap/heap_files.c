@@ -365,8 +365,6 @@ static void add_heap_sums(struct process_heap *heap, struct heap_sums *sum)
 		sum->peak_bytes = peak;
 		sum->peak_error_bytes = error;
 		memcpy(sum->peak_name, heap->name, sizeof(sum->peak_name));
-		sum->peak_blocks = heap_round(
-			core, heap_scale_peak(core, from->peak.inuse_objects));
 		sum->peak_ns = heap_track_ns(&heap->track, from->peak_clock);
 		sum->peak_pid = heap->pid;
 	}

@@ -114,7 +114,7 @@ struct sample_totals {
 
 /* Waits whose object was requested, all processes. */
 struct wait_totals {
-	uint64_t count, ns; /* with their object read */
+	uint64_t count; /* with their object read */
 	uint64_t inferred, inferred_ns; /* with their object inferred */
 	/* Distinct stacks of these that could not be unwound to their end. */
 	uint64_t cut;
@@ -182,7 +182,7 @@ struct totals {
 		uint64_t allocs, alloc_bytes, temporary;
 		uint64_t live, live_bytes; /* at the end */
 		/* The process with the largest peak. */
-		uint64_t peak_bytes, peak_error_bytes, peak_blocks, peak_ns;
+		uint64_t peak_bytes, peak_error_bytes, peak_ns;
 		pid_t peak_pid;
 		char peak_name[16];
 		/* All allocating processes, each at its own peak. */
@@ -201,7 +201,6 @@ struct totals {
 	uint64_t waits, wait_ns;
 	uint64_t broken_rings, overflowed_stacks;
 	uint64_t unwatched_processes; /* watches.h */
-	uint64_t trace_events;
 	uint64_t unlisted_threads; /* without a row */
 	uint64_t unlisted_functions; /* the same, functions of a thread */
 	uint64_t left_out_events; /* trace_file_left_out() */

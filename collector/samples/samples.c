@@ -569,7 +569,6 @@ static void deal_blocked(struct samples *samples, const struct sample *sample)
 	stack = object ? stacks_child(samples->stacks, stack, &frame)
 		       : named_stack(samples, stack, FRAME_UNKNOWN);
 	samples->wait_totals.count += sample->count;
-	samples->wait_totals.ns += sample->weight_ns;
 	count_sample(samples, &samples->waits, sample, stack);
 }
 
@@ -897,7 +896,6 @@ static void end_samples(struct samples *samples)
 	add_sample_totals(samples);
 	sum = &recording_lock(samples->recording)->blocked;
 	sum->count += mine->count;
-	sum->ns += mine->ns;
 	sum->cut += mine->cut;
 	sum->lost += samples->lost_waits.samples;
 	sum->left += samples->unread[SAMPLES_LEFT];
