@@ -134,7 +134,7 @@ uint32_t call_tree_enter(struct call_tree *tree,
 			 const struct window_event *begin, uint32_t name,
 			 bool counts)
 {
-	struct call_track *track = &tree->tracks[begin->event.track->number];
+	struct tree_track *track = &tree->tracks[begin->event.track->number];
 	uint32_t node = track->node;
 
 	if (tree->by_thread && !node)

@@ -62,7 +62,7 @@ struct call_tree {
 	bool by_thread;
 	struct call_thread *threads; /* thread 0 is "unknown" */
 	uint32_t thread_count, thread_room;
-	struct call_track {
+	struct tree_track {
 		uint32_t thread; /* 0: none yet */
 		uint32_t node; /* the running one; 0: none */
 	} * tracks; /* by number of a track */
