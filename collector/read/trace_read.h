@@ -50,6 +50,7 @@ struct trace_track {
 	uint32_t command; /* text, of a process: words separated by spaces */
 	uint32_t unit; /* text, of a counter; 0: a plain number */
 	int64_t multiplier; /* of a counter's values */
+	bool renamed; /* a thread that had another name before */
 	bool shows_states;
 	/* Waits of a thread or context while its thread ran another stack. */
 	bool suspends;

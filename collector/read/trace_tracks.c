@@ -167,6 +167,8 @@ static void describe_process(struct trace_reader *reader, struct track *track,
 static void describe_thread(struct trace_reader *reader, struct track *track,
 			    struct wire fields)
 {
+	uint32_t known = track->shown.name;
+	bool first = track->shown.kind != TRACE_TRACK_THREAD;
 	struct wire_field field;
 
 	track->shown.kind = TRACE_TRACK_THREAD;
@@ -184,6 +186,7 @@ static void describe_thread(struct trace_reader *reader, struct track *track,
 		}
 	if (!track->shown.process)
 		track->shown.process = find_process(reader, track->shown.pid);
+	track->shown.renamed |= !first && track->shown.name != known;
 	keep_thread(reader, track);
 }
 

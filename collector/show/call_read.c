@@ -107,30 +107,56 @@ static uint64_t find_origin(const char *path)
 	return first;
 }
 
-/* Returns true if the parts of the trace in the range are enough. A thread is
- * chosen by the name that it had when its outermost call began, which may be in
- * a part that is skipped. */
-static bool may_read_parts(const struct call_choice *choice)
+/* Returns true if a thread of the trace at @path has had several names, or if
+ * it cannot be read. */
+static bool has_renamed_threads(const char *path,
+				const struct trace_index *index)
 {
+	/* The index describes threads, so only the rest is read. */
+	const struct parts_choice choice = { .calls_only = true };
+	struct trace_reader *trace;
+	const struct trace_track *track;
+	struct trace_event event;
+	bool renamed = false;
+
+	if (trace_reader_open_parts(path, index, &choice, &trace))
+		return true;
+	while (trace_reader_next(trace, &event) > 0)
+		;
+	for (uint32_t i = 0; (track = trace_reader_track(trace, i)); i++)
+		renamed |= track->renamed;
+	trace_reader_close(&trace);
+	return renamed;
+}
+
+/* Reads the index if the parts of the trace in the range are enough. A thread
+ * is chosen by the name that it had when its outermost call began, which may be
+ * in a part that is skipped. */
+static void find_parts(struct call_reader *reader, const char *path)
+{
+	const struct call_choice *choice = &reader->choice;
 	const char *thread = choice->thread ?: "";
 
-	return choice->parts && !thread[strspn(thread, "0123456789")] &&
-	       (choice->range.from_ns || choice->range.to_ns);
+	if (!choice->parts ||
+	    (!choice->range.from_ns && !choice->range.to_ns) ||
+	    trace_index_read_beside(path, &reader->index))
+		return;
+	if (thread[strspn(thread, "0123456789")] &&
+	    has_renamed_threads(path, reader->index))
+		trace_index_free(&reader->index);
 }
 
 static int open_calls(struct call_reader *reader, const char *path)
 {
-	const struct call_choice *choice = &reader->choice;
 	const struct parts_choice part = { .ranges = &reader->range,
 					   .range_count = 1,
 					   .ends = true };
 	int err;
 
-	if (may_read_parts(choice))
-		trace_index_read_beside(path, &reader->index);
+	find_parts(reader, path);
 	err = trace_reader_open_parts(path, reader->index, &part,
 				      &reader->trace);
-	if (!err && choice->sched)
+	if (!err && reader->choice.sched)
 		err = trace_sched_read(path, reader->index, NULL,
 				       &reader->sched);
 	return err;
