@@ -236,7 +236,7 @@ static void print_list(const json_t *answer)
 	const json_t *programs = json_object_get(answer, "programs");
 
 	printf("%7s  %-15s  %-9s  %7s  %12s  %8s  %9s  %9s  %9s  %9s  %s\n",
-	       "PID", "PROGRAM", "STATE", "THREADS", "SPANS", "LOST", "FOR",
+	       "PID", "PROGRAM", "STATE", "THREADS", "CALLS", "LOST", "FOR",
 	       "TRACE", "MEMORY", "NAMES", "FOLDER");
 	for (size_t i = 0; i < json_array_size(programs); i++) {
 		const json_t *row = json_array_get(programs, i);
@@ -412,7 +412,7 @@ static void print_sum_stats(const json_t *answer)
 	if (stat_of(answer, "disk_bytes_max"))
 		size_format_bytes(stat_of(answer, "disk_bytes_max"), most);
 	printf("recordings: %llu going on, %llu finishing; so far %s "
-	       "program%s, %s spans, %s lost; %s on disk%s%s\n",
+	       "program%s, %s calls, %s lost; %s on disk%s%s\n",
 	       (unsigned long long)stat_of(answer, "going_on"),
 	       (unsigned long long)stat_of(answer, "finishing"),
 	       size_format_count(stat_of(answer, "programs"), programs),

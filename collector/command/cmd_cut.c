@@ -146,14 +146,14 @@ static int print_written(const struct cut_line *line,
 	}
 	printf("%s to %s\n", time_text(ranges->at[0].from, &plan->bounds, from),
 	       time_text(ranges->at[ranges->count - 1].to, &plan->bounds, to));
-	printf("  %s slice%s of %s thread%s, %s\n",
+	printf("  %s call%s of %s thread%s, %s\n",
 	       size_format_count(totals->slices, slices),
 	       totals->slices == 1 ? "" : "s",
 	       size_format_count(totals->threads, threads),
 	       totals->threads == 1 ? "" : "s",
 	       size_format_bytes(result->bytes, bytes));
 	if (totals->lost)
-		printf("  %s span%s lost there while recording\n",
+		printf("  %s call%s lost there while recording\n",
 		       size_format_count(totals->lost, lost),
 		       totals->lost == 1 ? " was" : "s were");
 	printf("  open it in https://ui.perfetto.dev\n");

@@ -90,7 +90,7 @@ static void look_at_compilers(struct doctor_findings *findings)
 	doctor_say(finding->found, "none");
 	doctor_say(finding->effect,
 		   "programs cannot be rebuilt here: they have CPU samples and "
-		   "allocations, but no spans");
+		   "allocations, but no calls");
 	doctor_say(finding->change, "install gcc or clang");
 }
 

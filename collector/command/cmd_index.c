@@ -76,7 +76,7 @@ static int print_made(const char *dir, const struct reindex_result *result)
 			 size_format_count(trace->given_up, count),
 			 trace->given_up == 1 ? "" : "s", dir,
 			 trace->given_up == 1 ? "is" : "are");
-	printf("%s/" INDEX_NAME ": %s slice%s, %s\n", dir,
+	printf("%s/" INDEX_NAME ": %s call%s, %s\n", dir,
 	       size_format_count(trace->slices, slices),
 	       trace->slices == 1 ? "" : "s",
 	       size_format_bytes(result->bytes, size));

@@ -264,6 +264,9 @@ static int take_report_option(void *to, const struct opts_value *value)
 	case OPT_MARKDOWN:
 		options->markdown = true;
 		break;
+	case OPT_REPORT_VERBOSE:
+		options->print.verbose = true;
+		break;
 	case OPT_FULL_NAMES:
 		options->print.full_names = true;
 		break;

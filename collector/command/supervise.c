@@ -199,7 +199,7 @@ static void take_message(struct supervise *s, struct control_message *message)
 				size_format_count(
 					message->progress.dropped_spans, lost);
 			fprintf(stderr,
-				"\r\033[Kperfrec: %s spans, %s, %s lost",
+				"\r\033[Kperfrec: %s calls, %s, %s lost",
 				size_format_count(message->progress.spans,
 						  spans),
 				size_format_bytes(message->progress.bytes,

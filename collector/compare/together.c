@@ -414,12 +414,14 @@ static void print_head(const struct runs *runs, FILE *out)
 	diff_print_notes(runs, out);
 	fprintf(out, "\n  wall time  %s to %s each\n",
 		size_format_ns(least, text[0]), size_format_ns(most, text[1]));
-	fprintf(out, "  recorded   %s spans of %s threads in %s processes\n",
+	fprintf(out, "  recorded   %s calls of %s threads in %s processes\n",
 		size_format_count(spans, text[0]),
 		size_format_count(threads, text[1]),
 		size_format_count(processes, text[2]));
 	if (counted)
-		fprintf(out, "  muted      %s more calls were only counted\n",
+		fprintf(out,
+			"  counted    %s more calls have no times of their "
+			"own\n",
 			size_format_count(counted, text[0]));
 	fputc('\n', out);
 }

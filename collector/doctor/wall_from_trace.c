@@ -115,8 +115,8 @@ int wall_from_trace(const struct trace_sums *sums, int dir_fd)
 	comments_add(&comments, "# made from the trace, because the collector "
 				"was killed before it wrote this profile");
 	comments_add_count(&comments,
-			   "# {span was lost: its call is|spans were lost: "
-			   "their calls are} not in this profile, {its time is "
+			   "# {call was lost: it is|calls were lost: "
+			   "they are} not in this profile, {its time is "
 			   "its caller's|their time is their callers'}",
 			   sums->lost);
 	if (trace_reader_min_duration(sums->tree.reader))

@@ -23,8 +23,8 @@ int wall_profile_write(struct recording *recording,
 
 	who_comment(recording, &comments);
 	comments_add_count(&comments,
-			   "# {span was lost: its call is|spans were lost: "
-			   "their calls are} not in this profile, {its time is "
+			   "# {call was lost: it is|calls were lost: "
+			   "they are} not in this profile, {its time is "
 			   "its caller's|their time is their callers'}",
 			   lost_spans);
 	err = stack_profile_write(profile, &header, setup->dir_fd, name);

@@ -194,7 +194,7 @@ static void make_heap_comments(struct recording *recording,
 			   sum->exact);
 	comments_add_count(
 		out,
-		"stacks of code without spans are those of # {block|blocks}: "
+		"stacks of code without recorded calls are those of # {block|blocks}: "
 		"sampled, and scaled to the exact totals",
 		sum->stacks);
 	comments_add_count(

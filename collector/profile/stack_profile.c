@@ -410,9 +410,8 @@ static void add_losses(const struct stack_profile *profile, int64_t unwritten,
 		comments_add_count(
 			comments,
 			"# {call was|calls were} only counted: {its|their} "
-			"time is that of {its caller|their callers}, and which "
-			"that {is|are} was estimated by the calls that were "
-			"recorded",
+			"time is in {its caller|their callers}, which {is|are} "
+			"estimated",
 			profile->counted);
 	add_loss(profile,
 		 "# {%s was|%s were} too deep for {its|their} whole stack: "

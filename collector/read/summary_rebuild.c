@@ -195,9 +195,8 @@ static void note_end(const struct trace_sums *sums, json_t *notes)
 	const struct trace_read_totals *totals = &sums->tree.totals;
 
 	add_count(notes,
-		  "# {span was|spans were} open where the trace ends: "
-		  "{its|their} "
-		  "time is counted up to there.",
+		  "# {call was|calls were} open where the trace ends: "
+		  "{its|their} time is counted up to there.",
 		  totals->unfinished);
 	add_count(notes,
 		  "The trace ends in half a packet: the last {byte|# bytes} "

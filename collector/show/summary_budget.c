@@ -98,7 +98,8 @@ void summary_budget_print_over(const struct summary *summary, FILE *out)
 			time_of(summary), 100 * limit, advice(summary));
 }
 
-void summary_budget_print_cost(const struct summary *summary, FILE *out)
+void summary_budget_print_cost(const struct summary *summary, bool verbose,
+			       FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
 	char patching[SIZE_TEXT], held[SIZE_TEXT];
@@ -107,7 +108,7 @@ void summary_budget_print_cost(const struct summary *summary, FILE *out)
 		return;
 	fputs("             ", out);
 	if (totals->patch_ns)
-		fprintf(out, "and %s to connect functions: ",
+		fprintf(out, "with %s to connect functions: ",
 			size_format_ns(totals->patch_ns, patching));
 	if (is_rough(totals->overhead_reached))
 		fprintf(out, "at least %.0f %%",
@@ -116,12 +117,12 @@ void summary_budget_print_cost(const struct summary *summary, FILE *out)
 		fprintf(out, "%.1f %%", 100 * totals->overhead_reached);
 	fprintf(out, " of the %s without perfrec; the budget was %g %%\n",
 		time_of(summary), 100 * summary->settings.overhead);
-	if (totals->held_ns >= HELD_NS)
+	if (verbose && totals->held_ns >= HELD_NS)
 		fprintf(out,
 			"             the start waited %s until functions were "
 			"connected\n",
 			size_format_ns(totals->held_ns, held));
-	if (summary->cost.build_ns)
+	if (verbose && summary->cost.build_ns)
 		fprintf(out,
 			"             %s of it is the calls build itself "
 			"(perfrec cc --hooks=entry has none)\n",

@@ -15,6 +15,7 @@ void summary_budget_print_over(const struct summary *summary, FILE *out);
 
 /* Prints the comparison of the cost with the budget, and the costs that it
  * lacks. Prints nothing without a budget. */
-void summary_budget_print_cost(const struct summary *summary, FILE *out);
+void summary_budget_print_cost(const struct summary *summary, bool verbose,
+			       FILE *out);
 
 #endif

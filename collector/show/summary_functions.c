@@ -404,25 +404,23 @@ int summary_functions_print(struct summary *summary,
 	}
 	if (columns.has[COLUMN_ERROR]) {
 		if (marks.counted)
-			fputs("  c: all calls are counted, few were recorded: "
-			      "median, p99 and max are of those\n",
+			fputs("  c = all calls counted, few recorded: median, "
+			      "p99 and max are of those\n",
 			      out);
 		if (marks.off)
-			fputs("  o: switched off: calls since then are not "
-			      "counted; ? was off from the start\n",
+			fputs("  o = switched off during the run: later calls "
+			      "are not counted (?: off from the start)\n",
 			      out);
 	} else {
 		if (marks.counted)
-			fputs("  c: all calls are counted, few were recorded: "
-			      "the rest of the time is in the\n"
-			      "     callers' self time; mean is of those that "
-			      "were recorded, ~ an estimate by it,\n"
-			      "     > what was recorded\n",
+			fputs("  c = all calls counted, few recorded: the mean "
+			      "is of those, ~ is estimated from it,\n"
+			      "      > is the recorded part; the rest of the "
+			      "time is in the callers\n",
 			      out);
 		if (marks.off)
-			fputs("  o: off at the end: only calls before that are "
-			      "counted and recorded; ? is one\n"
-			      "     that was off from the start\n",
+			fputs("  o = switched off during the run: later calls "
+			      "are not counted (?: off from the start)\n",
 			      out);
 	}
 	summary_slowed_print_mark(summary, out);

@@ -70,7 +70,7 @@ bool summary_losses_none(const struct summary *summary)
 	return true;
 }
 
-/* Prints "12 spans ..." without a newline. */
+/* Prints "12 calls ..." without a newline. */
 static void print_sentence(uint64_t count, const char *sentence,
 			   const char *prefix, FILE *out)
 {
@@ -257,17 +257,22 @@ void summary_losses_print_went_on(const struct summary *summary,
 	      out);
 }
 
-static void print_waits(const struct summary_totals *totals, FILE *out)
+static void print_waits(const struct summary *summary, FILE *out)
 {
+	const struct summary_totals *totals = &summary->totals;
 	char count[SIZE_TEXT], time[SIZE_TEXT];
 
 	if (totals->waits)
 		fprintf(out,
-			"  waited     %s in all, %s time%s, for the collector "
-			"(a full ring; see --on-full)\n",
-			size_format_ns(totals->wait_ns, time),
+			"  stopped    perfrec stopped your program %s time%s, "
+			"%s summed over threads, because it could not write "
+			"fast enough: try %s\n",
 			size_format_count(totals->waits, count),
-			totals->waits == 1 ? "" : "s");
+			size_plural(totals->waits),
+			size_format_ns(totals->wait_ns, time),
+			summary->settings.overhead > 0
+				? "a larger --ring-size, or --on-full drop"
+				: "--overhead 5%");
 }
 
 static void print_skipped_maps(const struct summary_totals *totals, FILE *out)
@@ -284,7 +289,7 @@ static void print_skipped_maps(const struct summary_totals *totals, FILE *out)
 
 void summary_losses_print_odd(const struct summary *summary, FILE *out)
 {
-	print_waits(&summary->totals, out);
+	print_waits(summary, out);
 	for (size_t i = 0; i < ARRAY_SIZE(said_totals); i++) {
 		const struct said_total *row = &said_totals[i];
 		uint64_t count = count_said(summary, row);

@@ -54,7 +54,7 @@ static void print_run(const struct summary *summary, FILE *out)
 			size_format_ns(summary->user_ns, user),
 			size_format_ns(summary->sys_ns, sys));
 	fputc('\n', out);
-	fprintf(out, "  recorded   %s span%s",
+	fprintf(out, "  recorded   %s call%s",
 		size_format_count(totals->spans, spans),
 		size_plural(totals->spans));
 	if (totals->span_threads)
@@ -81,17 +81,22 @@ static void print_states(const struct summary *summary, FILE *out)
 	if (!totals->functions_counted && !totals->functions_off &&
 	    !totals->counted_calls)
 		return;
-	fprintf(out, "  muted      at the end %s function%s counted, %s off",
-		size_format_count(totals->functions_counted, counted),
-		size_plural(totals->functions_counted),
-		size_format_count(totals->functions_off, off));
+	fputs("  counted    ", out);
+	if (summary->settings.overhead > 0)
+		fprintf(out, "to stay within %g %%: ",
+			100 * summary->settings.overhead);
 	if (totals->counted_calls)
-		fprintf(out, "; in all %.1f %% of %s calls only counted%s",
+		fprintf(out, "%.1f %% of %s calls have no times of their own",
 			100 * (double)totals->counted_calls / (double)all,
-			size_format_count(all, calls),
-			totals->functions_off ? ", without calls of functions "
-						"that were off"
-					      : "");
+			size_format_count(all, calls));
+	if (totals->functions_counted || totals->functions_off)
+		fprintf(out, "%sat the end %s function%s only counted, %s off",
+			totals->counted_calls ? "; " : "",
+			size_format_count(totals->functions_counted, counted),
+			size_plural(totals->functions_counted),
+			size_format_count(totals->functions_off, off));
+	if (totals->functions_off)
+		fputs(" (whose calls since then are not counted)", out);
 	fputc('\n', out);
 }
 
@@ -143,27 +148,31 @@ static void print_unsampled(const struct summary *summary, FILE *out)
 	if (!totals->unsampled_processes)
 		return;
 	fprintf(out,
-		"             %s of it in %s process%s without a sample "
-		"(--view cpu has one for each)\n",
+		"             %s of it in %s process%s too short for a sample: "
+		"their functions are unknown\n",
 		size_format_ns(totals->unsampled_process_ns, time),
 		size_format_count(totals->unsampled_processes, count),
 		totals->unsampled_processes == 1 ? "" : "es");
 }
 
-static void print_peak(const struct summary *summary, FILE *out)
+/* Prints the peak of one process, WHERE. */
+static void print_peak(const struct summary *summary, const char *where,
+		       FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
 	char peak[SIZE_TEXT], error[SIZE_TEXT];
 
 	/* The true peak is not 0, because the program allocated memory. */
 	if (summary->estimates && !totals->peak_bytes) {
-		fputs("too little to be sampled", out);
+		fputs("; the peak is too little to be sampled", out);
 		return;
 	}
-	fputs(size_format_bytes(totals->peak_bytes, peak), out);
+	fprintf(out, "; at most %s",
+		size_format_bytes(totals->peak_bytes, peak));
 	if (totals->peak_error_bytes)
 		fprintf(out, " ± %s",
 			size_format_bytes(totals->peak_error_bytes, error));
+	fputs(where, out);
 }
 
 static void print_flight(const struct summary *summary, FILE *out)
@@ -202,9 +211,7 @@ static void print_heap(const struct summary *summary, FILE *out)
 		size_plural(totals->allocs),
 		size_format_bytes(totals->alloc_bytes, bytes));
 	if (totals->heap_processes < 2) {
-		fputs("; at most ", out);
-		print_peak(summary, out);
-		fputs(" at once", out);
+		print_peak(summary, " at once", out);
 	} else {
 		fprintf(out, ", in %s processes",
 			size_format_count(totals->heap_processes, count));
@@ -216,11 +223,9 @@ static void print_heap(const struct summary *summary, FILE *out)
 	if (totals->heap_processes > 1) {
 		char peaks[SIZE_TEXT];
 
-		fprintf(out,
-			"  at peak    %s, each process at its own; at most ",
+		fprintf(out, "  at peak    %s, each process at its own",
 			size_format_bytes(totals->peaks_bytes, peaks));
-		print_peak(summary, out);
-		fputs(" in one", out);
+		print_peak(summary, " in one", out);
 		if (totals->peak_program && totals->peak_program[0]) {
 			fputs(": ", out);
 			text_out(totals->peak_program, out);
@@ -272,16 +277,13 @@ static const char *cost_base(const struct summary *summary)
 	return strcmp(summary->cost.of, "cpu") == 0 ? "CPU time" : "run";
 }
 
-static void print_cost(const struct summary *summary, FILE *out)
+/* Prints what the cost consists of. */
+static void print_cost_parts(const struct summary *summary, FILE *out)
 {
 	const char *separator = "";
-	char time[SIZE_TEXT];
 
-	if (!summary->cost.total_ns && !summary->totals.spans)
-		return;
-	fputs("  own cost   ", out);
 	if (summary->totals.spans) {
-		fprintf(out, "%.1f ns a span", summary->cost.span_ns);
+		fprintf(out, "%.1f ns a call", summary->cost.span_ns);
 		separator = ", ";
 	}
 	separator = print_cost_of_calls(summary->totals.counted_calls,
@@ -313,19 +315,32 @@ static void print_cost(const struct summary *summary, FILE *out)
 					 separator, out);
 	separator = print_cost_once(summary->cost.start_ns, "to start",
 				    separator, out);
-	separator = print_cost_once(summary->cost.pages_ns,
-				    "for memory of the rings", separator, out);
-	if (summary->cost.capped)
-		fprintf(out, "%sin all more than could be measured\n",
-			separator);
-	else
-		fprintf(out, "%s%s in all: %.1f %% of the %s\n", separator,
-			size_format_ns(summary->cost.total_ns, time),
-			100 * summary->cost.share, cost_base(summary));
-	summary_budget_print_cost(summary, out);
-	summary_sched_print_cost(summary, out);
+	(void)print_cost_once(summary->cost.pages_ns, "for memory of the rings",
+			      separator, out);
+	fputc('\n', out);
 }
 
+static void print_cost(const struct summary *summary, bool verbose, FILE *out)
+{
+	char time[SIZE_TEXT];
+
+	if (!summary->cost.total_ns && !summary->totals.spans)
+		return;
+	fputs("  own cost   ", out);
+	if (summary->cost.capped)
+		fputs("more than could be measured", out);
+	else
+		fprintf(out, "about %.1f %% of the %s, %s",
+			100 * summary->cost.share, cost_base(summary),
+			size_format_ns(summary->cost.total_ns, time));
+	fputs(verbose ? "\n             "
+		      : " (details: perfrec report --verbose)\n",
+	      out);
+	if (verbose)
+		print_cost_parts(summary, out);
+	summary_budget_print_cost(summary, verbose, out);
+	summary_sched_print_cost(summary, out);
+}
 /* Returns true if perfrec's own time exceeds the remaining time of functions,
  * so the times of small functions are mostly error. Measured waits do not
  * count. */
@@ -426,7 +441,7 @@ static bool print_other_views(const struct summary *summary, FILE *out)
 		if (!all[i].filled)
 			continue;
 		fprintf(out, "%s--view %s",
-			!count++    ? "are no spans: see perfrec report "
+			!count++    ? "are no calls: see perfrec report "
 			: left == 1 ? " and "
 				    : ", ",
 			all[i].view);
@@ -445,7 +460,7 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 			(summary->wants_cpu || summary->wants_alloc);
 
 	if (totals->unloaded_programs) {
-		fputs("\n  There are no spans, as perfrec's library was not "
+		fputs("\n  There are no calls, as perfrec's library was not "
 		      "loaded (see the note). Link\n  programs without "
 		      "-static, and start them with LD_PRELOAD in their "
 		      "environment.\n  Build those without hooks with perfrec "
@@ -456,8 +471,9 @@ static void print_no_hooks(const struct summary *summary, FILE *out)
 	fputs("\n  No function of this program is instrumented, so there ",
 	      out);
 	if (!print_other_views(summary, out))
-		fputs(recorded ? "are no spans,\n  and what perfrec's library "
-				 "was loaded into ended without a sample.\n"
+		fputs(recorded ? "are no calls,\n  and the programs that "
+				 "loaded perfrec's library ended without a "
+				 "sample.\n"
 			       : "is nothing to see.\n",
 		      out);
 	fputs("  For every call of it as it is, add --patch. Or rebuild it "
@@ -600,7 +616,7 @@ static void write_summary_facts(const struct summary *summary,
 	summary_losses_print_odd(summary, out);
 	if (summary->rebuilt)
 		return; /* its cost is unknown */
-	print_cost(summary, out);
+	print_cost(summary, options->verbose, out);
 	print_subtracted(summary, options, out);
 }
 

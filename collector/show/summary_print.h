@@ -22,6 +22,7 @@ struct summary_print_options {
 	size_t limit; /* rows of that table; 0: all */
 	bool full_names; /* neither shorten nor cut names */
 	bool raw; /* times as measured */
+	bool verbose; /* what the cost of recording consists of */
 };
 
 /* Prints @summary to @out; sorts its functions as @options says.

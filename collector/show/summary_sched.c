@@ -70,7 +70,8 @@ static void print_odd_part(const struct summary_totals *totals, uint64_t ns,
 			what);
 }
 
-static void print_silent(const struct summary_totals *totals, FILE *out)
+static void print_silent(const struct summary_totals *totals, const char *lead,
+			 FILE *out)
 {
 	char threads[SIZE_TEXT], on_cpu[SIZE_TEXT], runnable[SIZE_TEXT],
 		blocked[SIZE_TEXT];
@@ -78,12 +79,10 @@ static void print_silent(const struct summary_totals *totals, FILE *out)
 	if (!totals->silent_threads)
 		return;
 	fprintf(out,
-		"             and %s thread%s that recorded nothing: on CPU "
-		"%s, "
-		"runnable %s,\n"
-		"             blocked %s, by switches only\n",
-		size_format_count(totals->silent_threads, threads),
-		totals->silent_threads == 1 ? "" : "s",
+		"%s%s thread%s without a recorded call or block: on CPU %s, "
+		"runnable %s, blocked %s\n",
+		lead, size_format_count(totals->silent_threads, threads),
+		size_plural(totals->silent_threads),
 		size_format_ns(totals->silent_on_cpu_ns, on_cpu),
 		size_format_ns(totals->silent_runnable_ns, runnable),
 		size_format_ns(totals->silent_blocked_ns, blocked));
@@ -99,13 +98,17 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 	uint64_t unknown;
 	char text[SIZE_TEXT];
 	double share;
-	char spread[SIZE_TEXT];
 	uint64_t ns;
 
 	if (!summary->settings.sched ||
 	    !(totals->sched_threads + totals->sums_threads +
 	      totals->silent_threads))
 		return;
+	known = totals->sched_threads + totals->sums_threads;
+	if (!known) {
+		print_silent(totals, "  threads    ", out);
+		return;
+	}
 	fprintf(out, "  threads    on CPU %s, runnable %s, blocked %s",
 		size_format_ns(totals->on_cpu_ns, on_cpu),
 		size_format_ns(totals->runnable_ns, runnable),
@@ -117,16 +120,13 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 		totals->migrations == 1 ? "" : "s");
 	fputc('\n', out);
 	share = share_of_all(totals, totals->spread_ns);
-	if (share > SPREAD_SHARE) {
+	if (share > SPREAD_SHARE)
 		fprintf(out,
-			"             %s (%.1f %%) of this is known of whole "
-			"threads only, and was spread over\n"
-			"             their switches; the rest was measured\n",
-			size_format_ns(totals->spread_ns, spread), 100 * share);
-	}
+			"             %.1f %% of these times is estimated: the "
+			"kernel gave sums of threads only\n",
+			100 * share);
 	print_odd_part(totals, totals->unknown_sched_ns,
-		       "are not known: the kernel lost records, or nothing had "
-		       "been told yet",
+		       "unknown: the kernel dropped records or began later",
 		       out);
 	print_odd_part(totals, totals->stolen_ns,
 		       "on a CPU were stolen: the host of this machine had it",
@@ -137,18 +137,16 @@ void summary_sched_print(const struct summary *summary, FILE *out)
 	 * that is the same time. */
 	if (ns)
 		fprintf(out,
-			"             %s on CPUs contradicts what the kernel "
-			"counted, and is shown as unknown\n",
+			"             %s on CPUs shown as unknown: the kernel "
+			"counted less\n",
 			size_format_ns(ns, text));
-	known = totals->sched_threads + totals->sums_threads;
 	unknown = totals->threads > known ? totals->threads - known : 0;
 	if (unknown)
 		fprintf(out,
-			"             of %s thread%s it is not known when %s "
-			"ran\n",
-			size_format_count(unknown, text),
-			unknown == 1 ? "" : "s", unknown == 1 ? "it" : "they");
-	print_silent(totals, out);
+			"             %s more thread%s: the kernel reported "
+			"no switches\n",
+			size_format_count(unknown, text), size_plural(unknown));
+	print_silent(totals, "             and ", out);
 }
 
 void summary_sched_print_cost(const struct summary *summary, FILE *out)
@@ -162,9 +160,8 @@ void summary_sched_print_cost(const struct summary *summary, FILE *out)
 	share = ns * cost->share / (double)cost->total_ns;
 	if (share > COST_SHARE)
 		fprintf(out,
-			"             telling of switches took %.1f %% of the "
-			"%s "
-			"(--sched off: without)\n",
+			"             %.1f %% of the %s went into reports of "
+			"switches (--sched off: none)\n",
 			100 * share,
 			cost->of && strcmp(cost->of, "wall") == 0 ? "run"
 								  : "CPU time");

@@ -91,8 +91,8 @@ expect_eq 'a pause and instants' "$(json paused/summary.json '.cost + .totals |
 	(.paused_spans * .paused_ns + .spans * .span_ns) as $calls |
 	"\(.paused_spans) \(.paused_ns > 0) \(.total_ns - $calls > 100000)"')" \
 	'200000 true true'
-run "$PERFREC" report paused
-expect_match out 'own cost .* ns a call that is in a pause'
+run "$PERFREC" report --verbose paused
+expect_match out ' ns a call that is in a pause'
 
 cost_of
 expect_eq 'all' "$(cat cost)" '0 0 1500001'
@@ -109,9 +109,11 @@ for also in '' --depth=5; do
 done
 cost_of --exclude leaf
 expect_eq 'without leaf' "$(cat cost)" '0 1000000 500001'
-run "$PERFREC" report data
-expect_match out 'own cost .* ns a call that is excluded.* of the CPU time'
+run "$PERFREC" report --verbose data
+expect_match out 'own cost   about .* of the CPU time' ' ns a call that is excluded'
 
 # A program that records nothing has no cost of any kind.
 run_ok "$PERFREC" record --alloc=sampled --cpu=off -o nothing -- true
-expect_match err 'own cost   [0-9.]* [a-z]* to start, [0-9.]* [a-z]* in all'
+expect_match err 'own cost   about [0-9.]+ % of the .*\(details: perfrec report --verbose\)'
+run "$PERFREC" report --verbose nothing
+expect_match out '^             [0-9.]+ [a-z]+ to start'

@@ -6,8 +6,8 @@
 build_calls
 run_ok "$PERFREC" record -o data ./calls 5000
 cp err summary
-expect_match summary '5,002 spans of 1 thread in 1 process' 'lost +nothing' \
-	'own cost +[0-9.]+ ns a span' ' 5,000 .* leaf$' ' 1 .* work$' \
+expect_match summary '5,002 calls of 1 thread in 1 process' 'lost +nothing' \
+	'own cost +about [0-9.]+ %' ' 5,000 .* leaf$' ' 1 .* work$' \
 	'trace.pftrace  open it in https://ui.perfetto.dev' \
 	'summary.json   perfrec report data'
 
@@ -91,7 +91,7 @@ expect_no_match err 'behind the command'
 # In a narrow terminal facts go on in a next line, and no word is lost.
 "$PERFREC" report data >wide
 run env COLUMNS=40 "$PERFREC" report data
-expect_match out '^  own cost   [0-9.]+ ns a span' '^ {13}[^ ].*of the( CPU|$)'
+expect_match out '^  own cost   about [0-9.]+ %' '^ {13}[^ ].*(details|--verbose)'
 facts() { sed -n '/wall time/,/^$/p' "$1" | tr -s ' \n' ' '; }
 expect_eq 'the words of facts' "$(facts out)" "$(facts wide)"
 expect_eq 'facts that are too wide' \

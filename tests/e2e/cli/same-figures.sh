@@ -37,7 +37,7 @@ for alloc in off auto sampled exact; do
 		run_ok "$PERFREC" record --alloc $alloc --cpu $cpu -o data \
 			sh -c './forks; ./forks; true'
 		expect_match err \
-			'^  recorded   6 spans of 6 threads in 4 processes$'
+			'^  recorded   6 calls of 6 threads in 4 processes$'
 	done
 done
 

@@ -25,7 +25,7 @@ sums()
 
 run_ok "$PERFREC" report run.0 run.1 run.2 run.3
 expect_match out '^perfrec: run.0 and 3 more recordings$' \
-	'^  recorded   1,008 spans of 4 threads in 4 processes$' \
+	'^  recorded   1,008 calls of 4 threads in 4 processes$' \
 	'calls +self time +% .* total +function$' '^ +1,000 .* leaf' '^ +4 .* work'
 expect_no_match out 'median|p99'
 

@@ -45,7 +45,7 @@ named 0 '' -- env -i ./calls 10
 named 0 '' -- sh -c 'for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done & wait'
 
 named 1 static_one -- sh -c './static_one; ./calls 10'
-expect_match err 'recorded +12 spans'
+expect_match err 'recorded +12 calls'
 named 1 static_one -- sh -c './calls 10; exec ./static_one'
 named 2 static_one -- sh -c './static_one & ./calls 10; ./static_one; wait'
 named 1 calls --inherit off -- env -i ./calls 10

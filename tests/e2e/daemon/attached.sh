@@ -40,7 +40,7 @@ expect_eq 'wall time against the end of its process' "$(json "$summary" \
 		.wall_ns >= $lived')" true
 run_ok "$PERFREC" report data/calls-*
 expect_match out 'calls 1000 7  \(attached: exit status unknown\)' \
-	' 1,002 spans of 1 thread'
+	' 1,002 calls of 1 thread'
 expect_no_match out 'user|system'
 run "$PERFREC" report data/waits-*
 expect_match out '\(recording ended before the program did\)'

@@ -55,7 +55,7 @@ begins()
 # All of it.
 run_ok "$PERFREC" cut --from 0s --to 1h -o all.pftrace data
 expect_match out '^all\.pftrace: data from 0s to [0-9.]+m?s$' \
-	'^  16 slices of 1 thread, [0-9.]+ (B|KiB)$' \
+	'^  16 calls of 1 thread, [0-9.]+ (B|KiB)$' \
 	'^  open it in https://ui\.perfetto\.dev$'
 [ ! -s err ] || fail "it says $(cat err)"
 expect_eq 'all slices' "$(begins all.pftrace)" "$(begins data/trace.pftrace)"

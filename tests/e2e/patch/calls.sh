@@ -143,7 +143,7 @@ gcc -O2 -w -o edge edge.c
 run_ok "$PERFREC" record --patch --alloc=off --cpu=off -o data -- ./edge
 expect_eq 'output' "$(cat out)" 'at the edge
 at the edge'
-expect_match err 'lost +1 span of patched functions that were called at the end of a'
+expect_match err 'lost +1 call of patched functions that were called at the end of a'
 expect_eq 'lost at the end of a stack' "$(json data/summary.json \
 	'[.totals.edge_spans, (.functions[] | select(.name == "entry") | .calls)]|tojson')" \
 	'[1,1]'

@@ -83,7 +83,7 @@ expect_eq 'no more than all' "$(json data/summary.json '
 
 # Counted calls are exact, none is recorded, and the profile says so.
 run_ok "$PERFREC" record --alloc=off --count leaf -o data ./program
-expect_match err '1 function counted, 0 off; in all 100.0 % of 1,000,002 calls only' \
+expect_match err 'counted +100.0 % of 1,000,002 calls have no times of their own; at the end 1 function only counted, 0 off' \
 	' c  leaf$'
 expect_eq 'calls of leaf' \
 	"$(of leaf '"\(.calls) \(.recorded) \(.state)"')" \
@@ -94,7 +94,7 @@ expect_eq 'calls in all' "$(json data/summary.json '
 profile_functions data/wall.pb.gz | awk '$3 == "leaf" { print $1 }' >calls
 expect_eq 'calls of leaf in the profile' "$(cat calls)" 1000000
 profile_text data/wall.pb.gz >text
-expect_match text 'calls were only counted: their time is that of their callers'
+expect_match text 'calls were only counted: their time is in their callers, which are estimated'
 
 # In the trace a change is an instant, and a counter says how many functions are
 # muted meanwhile.

@@ -61,8 +61,8 @@ expect_eq 'functions' \
 	"$(json "$folder/summary.json" '[.functions[].name] | sort | join(" ")')" \
 	'main work'
 run "$PERFREC" report "$folder"
-expect_match out 'early +1 program started before the collector knew the excluded functions'
-expect_match out 'left out +10 spans of excluded functions, which the program had recorded'
+expect_match out 'early +1 program started before its filters were applied'
+expect_match out 'left out +10 calls of excluded functions, which the program had recorded'
 "$O/tests/tools/trace_check" "$folder/trace.pftrace" >check.log ||
 	fail "$(cat check.log)"
 

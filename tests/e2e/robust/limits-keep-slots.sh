@@ -26,7 +26,7 @@ for when in early late; do
 	run_ok timeout 200 "$PERFREC" record -o data ./limits 0 $when
 	expect_eq "spans, 0, $when" "$(json data/summary.json \
 		'.totals | .spans, .unslotted_spans' | tr '\n' ' ')" '1 1 '
-	expect_match err '1 span of threads that have no slot: the program set RLIMIT_AS'
+	expect_match err '1 call of threads that have no slot: the program set RLIMIT_AS'
 done
 
 # A tight limit of locked memory must cause no other error than ENOMEM, and must
@@ -66,4 +66,4 @@ run_ok timeout 200 "$PERFREC" record -q -o data ./locks
 expect_match out '^(locked, errno 0|Cannot allocate memory)$'
 expect_eq 'spans' "$(json data/summary.json \
 	'.totals | .spans, .unslotted_spans' | tr '\n' ' ')" '1 1 '
-expect_match err '1 span of threads that have no slot: .*called mlockall\(\)'
+expect_match err '1 call of threads that have no slot: .*called mlockall\(\)'

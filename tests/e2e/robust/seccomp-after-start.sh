@@ -31,4 +31,4 @@ for mode in '' raw; do
 done
 # The report names the threads that lost calls.
 "$PERFREC" report data >report || fail 'no report'
-expect_match report 'spans of threads that have no slot: the kernel refused'
+expect_match report 'calls of threads that have no slot: the kernel refused'

@@ -45,7 +45,7 @@ same()
 indexed()
 {
 	run_ok "$PERFREC" index "$1"
-	expect_match out "^$1/trace.index: $2 slices?, [0-9.]+ [KM]?i?B"
+	expect_match out "^$1/trace.index: $2 calls?, [0-9.]+ [KM]?i?B"
 	expect_none "$1/.trace.index.new"
 	cp "$1/trace.index" made
 	run_ok "$PERFREC" index "$1"
@@ -103,7 +103,7 @@ for how in cut byte foreign none; do
 		fail "$how: another index of the same trace"
 done
 run_ok "$PERFREC" index --again worse
-expect_match out '^worse/trace.index: 359,605 slices'
+expect_match out '^worse/trace.index: 359,605 calls'
 
 # A trace that was cut at any byte: its whole packets are indexed, and threads last
 # until its end.
@@ -158,7 +158,7 @@ tail -c +4805001 many-off/trace.pftrace >>torn/trace.pftrace
 run "$PERFREC" index torn
 expect_status 1
 expect_match err "'torn/trace.pftrace' is damaged from byte [0-9]* of"
-expect_match out '^torn/trace.index: [0-9,]+ slices'
+expect_match out '^torn/trace.index: [0-9,]+ calls'
 same torn --torn --count 2
 "$PERFREC" report --json --from 0ns --to 1ms many-off >whole.json
 "$PERFREC" report --json --from 0ns --to 1ms torn >torn.json 2>err

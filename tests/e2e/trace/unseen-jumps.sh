@@ -58,7 +58,7 @@ expect_calls leaf 5
 expect_eq 'what is lost' "$(json data/summary.json '.totals |
 	"\(.vfork_spans) \(.unslotted_spans) \(.muted_spans)"')" '5 0 0'
 run "$PERFREC" report data
-expect_match out 'lost +5 spans of vfork\(\) children'
+expect_match out 'lost +5 calls of vfork\(\) children'
 expect_no_match out 'free slot'
 
 # Inline code of gcc, and a switch of stacks as Boost.Context has it.

@@ -431,7 +431,7 @@ TEST(lost_spans_are_told)
 	end_thread(1);
 	write_snapshot(snapshot);
 	ck_assert_int_eq(sum(F_NAME, 0), 2);
-	ck_assert(has_comment("12 spans were lost"));
+	ck_assert(has_comment("12 calls were lost"));
 }
 
 TEST(snapshot_that_cannot_be_written_is_no_hindrance)

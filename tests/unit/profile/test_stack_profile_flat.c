@@ -230,7 +230,7 @@ TEST(profile_odd_values_are_no_nonsense)
 TEST(profile_has_the_comments_of_its_writer_first)
 {
 	static char name[] = "a\nb\xff", *const command[] = { name, NULL };
-	static const char form[] = "# {span was|spans were} lost";
+	static const char form[] = "# {call was|calls were} lost";
 	struct comments comments = { 0 };
 
 	comments_add_command(&comments, command);
@@ -246,9 +246,9 @@ TEST(profile_has_the_comments_of_its_writer_first)
 	ck_assert_str_eq(pb_string(g.read, g.read->comment[1]),
 			 "command: a?b?");
 	ck_assert_str_eq(pb_string(g.read, g.read->comment[2]),
-			 "1 span was lost");
+			 "1 call was lost");
 	ck_assert_str_eq(pb_string(g.read, g.read->comment[40]),
-			 "39 spans were lost");
+			 "39 calls were lost");
 	ck_assert_str_eq(pb_string(g.read, g.read->comment[41]),
 			 "1 call is not in this profile: there was no memory "
 			 "for its stack");

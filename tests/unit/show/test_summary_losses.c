@@ -88,7 +88,7 @@ TEST(summary_losses_print_keeps_the_order_of_the_sections)
 	print_both(&summary, &losses, &odd);
 	ck_assert_str_eq(
 		losses,
-		"lost 2 spans: the ring was full (record with --on-full block, "
+		"lost 2 calls: the ring was full (record with --on-full block, "
 		"or a larger --ring-size)\n"
 		"lost 1 allocation: the ring was full (record with --on-full "
 		"block, or a larger --ring-size)\n"
@@ -103,7 +103,7 @@ TEST(summary_losses_print_keeps_the_order_of_the_sections)
 	summary.settings.on_full = "block";
 	print_both(&summary, &losses, &odd);
 	ck_assert_ptr_nonnull(
-		strstr(losses, "lost 2 spans: the ring was full, and the "
+		strstr(losses, "lost 2 calls: the ring was full, and the "
 			       "collector did not read it in time (record with "
 			       "a larger --ring-size)\n"));
 	ck_assert_ptr_null(strstr(losses, "--on-full"));
