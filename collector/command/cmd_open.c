@@ -228,7 +228,7 @@ static int show_trace(const struct open_options *options, const char *path,
 		char text[SIZE_TEXT];
 
 		log_err("%s '%s' has %s, which is more than a browser takes: "
-			"perfrec open --from TIME --to TIME shows a %spart, "
+			"perfrec open --from TIME --until TIME shows a %spart, "
 			"--html all of it, and perfrec cut --slowest FUNC -o "
 			"FILE makes a trace of the slowest calls (or try: "
 			"--any-size)",
@@ -259,7 +259,7 @@ static int refuse_apart(const struct open_options *options)
 		return OPTS_GO_ON;
 	log_err("the trace in '%s' is in two files, because it is still "
 		"recorded or its collector was killed: perfrec open --from "
-		"TIME --to TIME shows a part of it; after the end, perfrec "
+		"TIME --until TIME shows a part of it; after the end, perfrec "
 		"index joins the files",
 		options->dir);
 	return OPTS_FAILED;

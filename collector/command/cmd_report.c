@@ -115,7 +115,7 @@ static int check_html(const struct report_options *options)
 	     !options->stacks && !options->raw && !options->recorded &&
 	     !options->json && !options->limited))
 		return check_page_file(options);
-	log_err("--html: takes no option but --no-source, --from, --to and "
+	log_err("--html: takes no option but --no-source, --from, --until and "
 		"--thread");
 	return OPTS_WRONG;
 }

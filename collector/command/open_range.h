@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * open_range - `perfrec open` with --from, --to and --thread: a part of a
+ * open_range - `perfrec open` with --from, --until and --thread: a part of a
  * recording as an unnamed trace. For a process of one thread.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_OPEN_RANGE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * page_range - the page of a part of a recording: perfrec report --html and
- * perfrec open --html with --from, --to or --thread. For a process of one
+ * perfrec open --html with --from, --until or --thread. For a process of one
  * thread.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_PAGE_RANGE_H

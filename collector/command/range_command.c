@@ -18,7 +18,6 @@ bool range_command_take(struct range_command *command,
 		return true;
 	case OPT_CALL_TO:
 	case OPT_CALL_UNTIL:
-	case OPT_CALL_UNTIL_TOO:
 		command->wish.has_to = true;
 		command->wish.to_ns = value->number;
 		command->to = value->text;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * range_command - options --from and --to (--until) of commands that show a
- * part of a recording. For a process of one thread.
+ * range_command - options --from and --until of commands that show a part of a
+ * recording. For a process of one thread.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_RANGE_COMMAND_H
 #define PERFREC_COLLECTOR_COMMAND_RANGE_COMMAND_H
@@ -15,10 +15,10 @@
 struct range_command {
 	struct time_wish wish;
 	const char *from, *to;
-	const char *to_name; /* "--to" or "--until" */
+	const char *to_name; /* "--until", or its former name "--to" */
 };
 
-/* Returns true if @value is --from, --to or --until, which it handles. */
+/* Returns true if @value is --from or --until, which it handles. */
 bool range_command_take(struct range_command *command,
 			const struct opts_value *value);
 bool range_command_given(const struct range_command *command);

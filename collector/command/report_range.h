@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * report_range - `perfrec report` with --from, --to and --thread: a part of a
+ * report_range - `perfrec report` with --from, --until and --thread: a part of a
  * recording, from its trace. For a process of one thread.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_REPORT_RANGE_H

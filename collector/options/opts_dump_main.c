@@ -104,7 +104,8 @@ int main(void)
 		print_choices(row->choices);
 		printf("\t%s\n", or_empty(row->brief));
 		for (size_t id = 0; id < OPT_COUNT; id++)
-			if (opts_has((enum opts_command)command, id))
+			if (opts_has((enum opts_command)command, id) &&
+			    opts_rows[id].help)
 				print_option((enum opts_command)command,
 					     (enum opts_id)id);
 	}

@@ -136,7 +136,7 @@ void opts_print_help(enum opts_command command, FILE *out)
 		putc('\n', out);
 	}
 	for (size_t i = 0; i < OPT_COUNT; i++)
-		if (opts_has(command, i))
+		if (opts_has(command, i) && opts_rows[i].help)
 			print_option_help(command, (enum opts_id)i, out);
 	if (row->notes)
 		fprintf(out, "\n%s", row->notes);

@@ -104,7 +104,7 @@ static void add_trace_notes(const struct calls *calls, json_t *list)
 			list,
 			"Calls are spread evenly over short stretches of "
 			"time. The page of a range (perfrec report --html FILE "
-			"--from TIME --to TIME) has a finer timeline, if it "
+			"--from TIME --until TIME) has a finer timeline, if it "
 			"has fewer than some millions of calls.");
 	if (calls->beyond)
 		add_page_note(

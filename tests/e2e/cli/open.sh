@@ -153,7 +153,7 @@ expect_error 1 "'empty' has no trace.pftrace"
 cp -r data large
 truncate -s 600M large/trace.pftrace
 run "$PERFREC" open large
-expect_error 1 "'large' has 600.* more than a browser takes: perfrec open --from TIME --to TIME shows a part, --html all of it, and perfrec cut"
+expect_error 1 "'large' has 600.* more than a browser takes: perfrec open --from TIME --until TIME shows a part, --html all of it, and perfrec cut"
 # The size of a compressed trace is that of its content.
 cp data/trace.pftrace large/trace.pftrace
 jq '.totals.trace_unpacked_bytes = 22548578304' data/summary.json >large/summary.json

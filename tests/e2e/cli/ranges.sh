@@ -219,6 +219,16 @@ refuses 2 "--to '3 parsecs': give a time with its unit" --to '3 parsecs' co
 refuses 1 "--thread 'nobody': no thread has that number or name" --thread nobody co
 refuses 2 '--view: is of a whole recording: leave it out, or leave out --from' --view cpu --from 1ms co
 refuses 2 '--stacks: is of a whole recording.* --to' --stacks --to 1ms co
+# --to is the former name of --until, and in no help.
+for name in --to --until; do
+	"$PERFREC" report --json --from 1us $name 1ms co >"part$name" || fail "$name: status $?"
+done
+cmp part--to part--until || fail '--to and --until differ'
+for command in report replay dump find cut open; do
+	"$PERFREC" $command --help >help
+	expect_match help '--until TIME'
+	expect_no_match help '--to\b'
+done
 refuses 2 "--sort 'blocked': choose self, total, calls, max or name" --sort blocked --to 1ms co
 refuses 1 'is no recording' --from 1ms nowhere
 cat >idle.c <<'SOURCE'

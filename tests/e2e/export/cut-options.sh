@@ -106,7 +106,7 @@ expect_says 1 "--slowest 'slow:3': no call matches; perfrec find 'slow' lists"
 
 # Mistakes on the command line.
 run "$PERFREC" cut -o no.pftrace data
-expect_says 2 "give the range: --from and --to with times, --around"
+expect_says 2 "give the range: --from and --until with times, --around"
 run "$PERFREC" cut --from 2s --to 1s -o no.pftrace data
 expect_says 2 "--to '1s': that is before --from '2s': give a later time"
 run "$PERFREC" cut --from 2s --to 2s -o no.pftrace data
