@@ -267,8 +267,8 @@ int cmd_cut(int argc, char **argv)
 		return OPTS_WRONG;
 	}
 	if (!line.calls.option && !range_command_given(&line.range)) {
-		log_err("give the range: --from and --until with times, --around "
-			"'FUNC > TIME', or --slowest FUNC");
+		log_err("give the range: --from and --until with times, "
+			"--around 'FUNC > TIME', or --slowest FUNC");
 		return OPTS_WRONG;
 	}
 	if (line.margin && !line.calls.option) {

@@ -110,8 +110,8 @@ static int check_exported_part(const struct export_options *options)
 	/* The trace only has calls and their durations. */
 	if (part_option(options) && options->value &&
 	    strcmp(options->value, "wall") && strcmp(options->value, "calls")) {
-		log_err("--value %.100s: is of a whole recording: choose wall "
-			"or calls, or leave out %s",
+		log_err("--value %.100s cannot be combined with %s: choose "
+			"wall or calls",
 			options->value, part_option(options));
 		return OPTS_WRONG;
 	}

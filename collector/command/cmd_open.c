@@ -124,9 +124,8 @@ static int parse_open_line(int argc, char **argv, struct open_options *options)
 	given = open_range_given(&options->part);
 	if (given && options->way != OPEN_PERFETTO &&
 	    options->way != OPEN_PAGE) {
-		log_err("%s: a profile is of a whole recording: leave it out, "
-			"or leave out %s",
-			given, options->way_name);
+		log_err("%s cannot be combined with %s", given,
+			options->way_name);
 		return OPTS_WRONG;
 	}
 	return range_command_check(&options->part.range);

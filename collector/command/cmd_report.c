@@ -136,9 +136,7 @@ static int check_reported_part(struct report_options *options)
 								   : NULL;
 
 	if (other) {
-		log_err("%s: is of a whole recording: leave it out, or leave "
-			"out %s",
-			other,
+		log_err("%s cannot be combined with %s", other,
 			range_command_option(&options->part.range,
 					     options->part.thread));
 		return OPTS_WRONG;

@@ -101,6 +101,7 @@ static const char *cause_of_lack(const struct choice *choice)
 static void say_unknown(const struct choice *choice)
 {
 	const struct summary_function *bare = find_bare(choice);
+	const struct summary_totals *totals = &choice->summary->totals;
 	char *near;
 	size_t count;
 	const char **names;
@@ -123,6 +124,14 @@ static void say_unknown(const struct choice *choice)
 				"they were counted only; record again without "
 				"--count and --overhead",
 				choice->dir, bare->name);
+		return;
+	}
+	if (choice->wish == FUNCTION_CALLS && !choice->summary->instrumented &&
+	    !totals->spans && !totals->counted_calls) {
+		log_err("'%.200s' has no calls: build the program with perfrec "
+			"cc, or record it with --patch; perfrec report --view "
+			"cpu %.200s has its functions",
+			choice->dir, choice->dir);
 		return;
 	}
 	count = choice->rows->count;

@@ -102,6 +102,10 @@ void trace_command_say_function(const char *name, const char *word,
 		log_err("%s '%.200s': no function of the trace matches: did "
 			"you mean '%.200s'?",
 			name, word, near);
+	else if (names && !count)
+		log_err("%s '%.200s': there are no calls to search (perfrec "
+			"report --view cpu shows programs without)",
+			name, word);
 	else
 		log_err("%s '%.200s': no function of the trace matches", name,
 			word);

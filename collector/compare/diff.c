@@ -322,8 +322,8 @@ static int print_metric(struct diff_table *table, FILE *out)
 			table->changed == 1 ? "" : "s");
 	if (how->how == JUDGE_SPREAD && how->judged)
 		fprintf(out,
-			"; of %zu large %s%s, changes from about %.1f %% on "
-			"can be told",
+			"; of %zu large %s%s, only changes above about %.1f %% "
+			"could be shown",
 			how->judged, rows, how->judged == 1 ? "" : "s",
 			100 * how->least);
 	else if (how->how == JUDGE_SPREAD)

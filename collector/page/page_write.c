@@ -384,8 +384,8 @@ static int write_page_file(const struct page *page)
 		return write_own(page);
 	err = check_written_file(file);
 	if (err == -EEXIST)
-		log_err("'%s' exists and is no page of perfrec: choose another "
-			"name",
+		log_err("'%s' exists and was not written by perfrec; choose "
+			"another name",
 			file);
 	else if (err >= 0)
 		err = err ? write_through(page, file)

@@ -329,7 +329,11 @@ static void log_no_summary(const char *dir, const char *path)
 	char inner[PATH_MAX];
 	struct stat status;
 
-	if (stat(dir, &status) == 0 && !S_ISDIR(status.st_mode))
+	if (stat(dir, &status) < 0 && errno == ENOENT)
+		log_err("no such folder: '%s' (record first: perfrec record -o "
+			"%s -- COMMAND)",
+			dir, dir);
+	else if (stat(dir, &status) == 0 && !S_ISDIR(status.st_mode))
 		log_err("'%s' is no finished recording: it is a file, and a "
 			"recording is a folder",
 			dir);

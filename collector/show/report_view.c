@@ -105,7 +105,7 @@ static const struct report_view views[] = {
 		"span",
 		SPAN_PROFILE_NAME,
 		"Calls, with CPU time, waits and memory",
-		"spans with CPU time, waits and allocations",
+		"calls with CPU time, waits and allocations",
 		"--cpu, --sched or --alloc",
 		"self, total, calls, on-cpu, runnable, blocked, switches, "
 		"faults, instructions, cycles, cache-references, cache-misses, "
@@ -603,8 +603,9 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 		for (size_t i = 0; i < shown; i++)
 			if (strcmp(sheet->rows.list[i].frames->name,
 				   "[unknown]") == 0)
-				fputs("  ([unknown]: not read; "
-				      "--stacks names the calls)\n",
+				fputs("  ([unknown]: not identified, most of "
+				      "them too short; --stacks names the "
+				      "calls)\n",
 				      out);
 	for (size_t i = 0; i < sheet->column_count; i++)
 		if (is_slowed(sheet, sheet->column[i])) {
@@ -636,8 +637,13 @@ static void print_view_head(const struct sheet *sheet,
 	if (sheet->column_count && is_slowed(sheet, sheet->column[0]))
 		summary_slowed_print(summary, out);
 	for (size_t i = 0; i < sheet->pprof->comment_count; i++) {
+		const char *comment = sheet->pprof->comments[i];
+
+		if (!strncmp(comment, "perfrec ", strlen("perfrec ")) ||
+		    !strncmp(comment, "command: ", strlen("command: ")))
+			continue;
 		fputs("  note       ", out);
-		text_out(sheet->pprof->comments[i], out);
+		text_out(comment, out);
 		fputc('\n', out);
 	}
 	if (pprof_find_type(sheet->pprof, "temporary") != PPROF_NONE &&
@@ -917,6 +923,12 @@ int report_view_print(const struct summary *summary,
 	if (err == -ENOENT && options->view->of_waits &&
 	    !summary_sched_known(summary))
 		summary_sched_log_unknown(summary, options->dir, "--view wait");
+	else if (err == -ENOENT && !summary->totals.spans &&
+		 !strcmp(options->view->name, "span"))
+		log_err("'%s' has no calls: build the program with perfrec cc, "
+			"or record it with --patch; --view cpu and --view heap "
+			"show it as it is",
+			options->dir);
 	else if (err == -ENOENT)
 		log_err("'%s' has no %s: there is no %s in it (see perfrec "
 			"record %s)",

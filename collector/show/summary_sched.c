@@ -40,7 +40,7 @@ void summary_sched_print_order(const struct summary *summary, FILE *out)
 void summary_sched_log_unknown(const struct summary *summary, const char *dir,
 			       const char *what)
 {
-	const char *why = "it was recorded without --sched";
+	const char *why = "record again, without --sched off";
 
 	if (summary->rebuilt)
 		why = "its summary was made from its trace; perfrec open shows "
@@ -48,8 +48,7 @@ void summary_sched_log_unknown(const struct summary *summary, const char *dir,
 	else if (summary->settings.sched)
 		why = "the kernel reported no switches of its threads (see its "
 		      "notes)";
-	log_err("%s: '%s' does not know when threads ran and waited: %s", what,
-		dir, why);
+	log_err("%s: '%s' has no waits and times on CPUs: %s", what, dir, why);
 }
 
 static double share_of_all(const struct summary_totals *totals, uint64_t ns)

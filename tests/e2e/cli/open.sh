@@ -88,7 +88,7 @@ expect_error 1 "--thread 'nobody': no thread has that number or name"
 run "$PERFREC" open --from 2s --to 1s data
 expect_error 2 "--to '1s': that is before --from '2s'"
 run "$PERFREC" open --pprof --to 1s data
-expect_error 2 '--to: a profile is of a whole recording: leave it out, or leave out --pprof'
+expect_error 2 '--to cannot be combined with --pprof'
 run_ok env BROWSER="$PWD/browser" timeout 100 "$PERFREC" open --html --from 0s data
 grep -q 'perfrec-data' data/report.html || fail 'no page of a part'
 run "$PERFREC" open --html --from 1h data

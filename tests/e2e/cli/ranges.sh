@@ -217,8 +217,8 @@ refuses 2 "--from '3': give a time with its unit .*such as 1.5us" --from 3 co
 refuses 2 "--from '-3s': give a time with its unit" --from -3s co
 refuses 2 "--to '3 parsecs': give a time with its unit" --to '3 parsecs' co
 refuses 1 "--thread 'nobody': no thread has that number or name" --thread nobody co
-refuses 2 '--view: is of a whole recording: leave it out, or leave out --from' --view cpu --from 1ms co
-refuses 2 '--stacks: is of a whole recording.* --to' --stacks --to 1ms co
+refuses 2 '--view cannot be combined with --from' --view cpu --from 1ms co
+refuses 2 '--stacks cannot be combined with --to' --stacks --to 1ms co
 # --to is the former name of --until, and in no help.
 for name in --to --until; do
 	"$PERFREC" report --json --from 1us $name 1ms co >"part$name" || fail "$name: status $?"

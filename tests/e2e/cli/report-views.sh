@@ -27,7 +27,15 @@ refused 2 '--stacks: choose --view' --stacks data
 refused 1 "'data' has no samples of CPU time: there is no cpu.pb.gz" \
 	--view cpu data
 refused 1 "'data' has no allocations: .*perfrec record --alloc" --view heap data
-refused 1 "'nowhere' is no finished recording" --view cpu nowhere
+refused 1 "no such folder: 'nowhere'" --view cpu nowhere
+
+# A program without hooks has no calls, which is said, with a way out.
+run_ok "$PERFREC" record --alloc=off --cpu=off -q -o plain true
+refused 1 "'plain' has no calls: build the program with perfrec cc, or" --view span plain
+run "$PERFREC" graph main plain
+expect_error 1 "'plain' has no calls: build the program with perfrec cc, or"
+run "$PERFREC" find main plain
+expect_match err "'main': there are no calls to search"
 
 # Damaged, or of another kind.
 cp data/wall.pb.gz data/cpu.pb.gz

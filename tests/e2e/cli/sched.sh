@@ -35,10 +35,10 @@ run "$PERFREC" report --view span off
 expect_no_match out 'blocked' 'on CPU'
 for view in functions span; do
 	run "$PERFREC" report --view $view --sort blocked off
-	expect_error 1 "'off' does not know when .*: it was recorded without --sched"
+	expect_error 1 "'off' has no waits and times on CPUs: record again"
 done
 run "$PERFREC" report --view wait off
-expect_error 1 "'off' does not know when .*: it was recorded without --sched"
+expect_error 1 "'off' has no waits and times on CPUs: record again"
 # The message suggests a value for people, not one from the inside of perfrec.
 run "$PERFREC" export --to folded --value blocked off
 expect_error 1 "'off' has nothing of blocked to export: give --value wall\$"
@@ -46,7 +46,7 @@ expect_error 1 "'off' has nothing of blocked to export: give --value wall\$"
 cp -r off killed
 rm killed/summary.json
 run "$PERFREC" report --sort blocked killed
-expect_match err "'killed' does not know when .*: its summary was made from its trace"
+expect_match err "'killed' has no waits and times on CPUs: its summary was made from its trace"
 
 run_ok "$PERFREC" record -o data ./waits
 [ "$(json data/summary.json .totals.sched_threads)" -gt 0 ] || {
@@ -109,9 +109,9 @@ gcc -g -O0 -finstrument-functions -o short short.c || fail 'cannot compile'
 "$PERFREC" record -q -o short.data ./short || fail 'cannot record'
 run "$PERFREC" report --view wait short.data
 expect_match out '  \[unknown\]$' \
-	'^  \(\[unknown\]: not read; --stacks names the calls\)$'
+	'^  \(\[unknown\]: not identified, most of them too short; --stacks names the calls\)$'
 run "$PERFREC" report --view wait --stacks short.data
-expect_no_match out 'unknown\]: not read'
+expect_no_match out 'unknown\]: not identified'
 run "$PERFREC" report --view wait --stacks data
 expect_match out '^      block  .*waits.c:[0-9]+  \[waits\]$'
 run "$PERFREC" export --to folded --value blocked data

@@ -64,7 +64,7 @@ refused 2 "--categories '.*': give globs" \
 	record --categories "$(printf '%04095d' 0)" true
 refused 2 "--sort 'size': choose self" report --sort size
 refused 2 "--limit '-1': give a number" report --limit -1
-refused 1 "'a' is no finished recording" report a b
+refused 1 "no such folder: 'a'" report a b
 refused 2 "'': give the name of a folder" report ''
 refused 2 "-o '': give the name of a folder" ctl -o '' list
 refused 2 "--socket '': give the path of a socket" ctl --socket= list
@@ -96,7 +96,7 @@ refused 1 "'plain' exists and is no folder" record -o plain true
 expect_eq 'the foreign file' "$(cat foreign/notes)" precious
 
 # Folders that are no recording.
-refused 1 "'perfrec.data' is no finished recording" report
+refused 1 "no such folder: 'perfrec.data' .record first" report
 refused 1 "'foreign' is no finished recording" report foreign
 refused 1 "'plain' is no finished recording" report plain
 refused 1 "'plain' is no finished recording: it is a file" graph main plain

@@ -83,7 +83,7 @@ expect_eq 'what matches' "$(paste -s -d , err | sed 's/.*names,//')" '  leaf,  l
 run "$PERFREC" graph
 expect_error 2 'give a function'
 run "$PERFREC" graph leaf missing
-expect_error 1 'is no finished recording'
+expect_error 1 "no such folder: 'missing'"
 
 # A function that was excluded or off is no unknown name.
 run "$PERFREC" record -q -o less --exclude leaf ./graph

@@ -102,7 +102,7 @@ rm killed/summary.json
 run "$PERFREC" report run.1 killed
 expect_error 1 "'killed' is no finished recording: its collector was killed"
 run "$PERFREC" report run.1 nowhere
-expect_error 1 "'nowhere' is no finished recording"
+expect_error 1 "no such folder: 'nowhere'"
 
 # The same recording twice: each value would count twice.
 for again in run.0 run.0/ "$PWD/run.0"; do

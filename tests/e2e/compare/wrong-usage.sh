@@ -37,7 +37,7 @@ for words in '' 'a' 'a b a' 'a --' '-- a' 'a -- --'; do
 	expect_error 2 'give two recordings, or several on both sides of --'
 done
 run "$PERFREC" diff a missing
-expect_error 1 "'missing' is no finished recording"
+expect_error 1 "no such folder: 'missing'"
 run "$PERFREC" aggregate
 expect_error 2 'give the folders'
 run "$PERFREC" aggregate a --value nothing
@@ -72,7 +72,7 @@ data = gzip.open("a/wall.pb.gz").read() + bytes([0x12, 5, 0x12, 3, 7, 9, 9])
 gzip.open("bare/wall.pb.gz", "wb").write(data)
 PYTHON
 run_ok "$PERFREC" diff --stacks a bare
-expect_match out '^ +\* +0 +7 .* \[no stack\]'
+expect_match out '^ +0 +7 .* \[no stack\]'
 run "$PERFREC" diff --stacks --json a bare
 expect_eq 'the stack without frames' "$(jq -c '.stacks[] |
 	select(.stack[0].name == "[no stack]") | [.sides, .values.calls.b[1]]' out)" '["b",7]'

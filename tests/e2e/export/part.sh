@@ -56,7 +56,7 @@ refuses 2 "--until '1s': that is before --from '2s'" --to folded --from 2s --unt
 refuses 2 "--until '0s': nothing is between that and --from '0s'" --to folded --until 0s
 refuses 2 "--until '3': give a time with its unit" --to folded --until 3
 refuses 1 "--thread 'nobody': no thread has that number or name" --to folded --thread nobody
-refuses 2 '--value cpu: is of a whole recording: choose wall or calls, or leave out --from' \
+refuses 2 '--value cpu cannot be combined with --from: choose wall or calls' \
 	--to folded --value cpu --from 1ms
 refuses 2 '--depth: --to folded sums all calls up' --to folded --depth 3 --from 1ms
 refuses 2 '--from: --to csv sums all calls up; see --calls' --to csv --from 1ms
