@@ -10,9 +10,11 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/base/log.h"
+#include "collector/base/size.h"
 #include "collector/command/call_command.h"
 #include "collector/command/export_folder.h"
 #include "collector/command/export_part.h"
@@ -25,6 +27,7 @@
 
 #define OUT_BYTES (256u << 10)
 #define LIST_BYTES 512
+#define VIEWER_BYTES (200ULL << 20)
 
 struct export_options {
 	struct call_command call;
@@ -368,6 +371,21 @@ static int write_export(struct export_options *options, FILE *out)
 	return write_exported_profile(options, out);
 }
 
+/* Viewers in a browser have some GB of memory, and need several times the size
+ * of a file of calls. */
+static void warn_of_size(const char *file)
+{
+	struct stat status;
+	char size[SIZE_TEXT];
+
+	if (stat(file, &status) || (uint64_t)status.st_size <= VIEWER_BYTES)
+		return;
+	log_warn("'%.2000s' has %s, more than most viewers can open: export a "
+		 "part with --from TIME --until TIME, or long calls with "
+		 "--min-duration TIME",
+		 file, size_format_bytes((uint64_t)status.st_size, size));
+}
+
 static int export_to_file(struct export_options *options)
 {
 	struct whole_file file;
@@ -392,6 +410,8 @@ static int export_to_file(struct export_options *options)
 			strerror(-err));
 		return OPTS_FAILED;
 	}
+	if (result == OPTS_OK && is_of_calls(options) && !options->calls)
+		warn_of_size(options->file);
 	return result;
 }
 

@@ -52,6 +52,8 @@
 #define REAP_PAUSE_NS 10000000
 /* A collector without recordings ends at once, unless it hangs. */
 #define STOP_TIMEOUT_S 5
+/* Time between two lines while the collector finishes. */
+#define FINISHING_MS 500
 
 struct supervise {
 	const struct supervise_plan *plan;
@@ -118,6 +120,17 @@ static void clear_progress(struct supervise *s)
 	if (s->progress_shown && progress_has_terminal())
 		progress_clear_line();
 	s->progress_shown = false;
+}
+
+static void show_finishing(struct supervise *s, uint64_t since_ns)
+{
+	char time[SIZE_TEXT];
+
+	if (!s->plan->progress || s->sending || !progress_has_terminal())
+		return;
+	fprintf(stderr, "\r\033[Kperfrec: finishing the recording: %s",
+		size_format_ns(clock_boottime_ns() - since_ns, time));
+	s->progress_shown = true;
 }
 
 /* --- the collector -------------------------------------------------------- */
@@ -538,7 +551,8 @@ int supervise_wait(struct supervise **supervise, enum supervise_end *end)
 		s->end_ns = clock_boottime_ns();
 	send_finish(s);
 	while (!s->done && !s->failed && !s->stop_signal)
-		supervise_turn(s, -1);
+		if (!supervise_turn(s, FINISHING_MS))
+			show_finishing(s, s->end_ns);
 	clear_progress(s);
 	if (s->stop_signal)
 		log_warn("not waiting for perfrec-collect, which is still "

@@ -27,6 +27,8 @@
 
 #define URL_BYTES 512
 #define IDLE_S 30
+/* Time for further requests of the viewer after the file is fetched. */
+#define LINGER_MS 2000
 
 struct one_shot {
 	struct one_shot_plan plan;
@@ -140,16 +142,70 @@ static int open_viewer_file(const struct one_shot *server, const char *name)
 	return fd;
 }
 
-static struct MHD_Response *respond_with_file(int fd)
+/* A part of a file: [from, to). */
+struct part {
+	uint64_t from, to, size;
+};
+
+/* Sets @part as the header Range says. Returns the status of the answer: 200 for
+ * the whole file, also without a header, and for lists of ranges. */
+static unsigned int choose_part(const char *range, struct part *part)
+{
+	uint64_t from, last = part->size;
+	char *end;
+
+	if (!range || strncmp(range, "bytes=", 6) != 0 || strchr(range, ','))
+		return MHD_HTTP_OK;
+	range += 6;
+	if (*range != '-' && (*range < '0' || *range > '9'))
+		return MHD_HTTP_OK;
+	from = strtoull(*range == '-' ? range + 1 : range, &end, 10);
+	if (*range == '-') {
+		from = part->size - MIN(from, part->size);
+	} else {
+		if (*end++ != '-')
+			return MHD_HTTP_OK;
+		if (*end)
+			last = strtoull(end, &end, 10);
+	}
+	if (*end || last < from)
+		return MHD_HTTP_OK;
+	if (from >= part->size)
+		return MHD_HTTP_RANGE_NOT_SATISFIABLE;
+	part->from = from;
+	part->to = last < part->size ? last + 1 : part->size;
+	return MHD_HTTP_PARTIAL_CONTENT;
+}
+
+/* Returns NULL if there is no such part, or no memory. */
+static struct MHD_Response *respond_with_part(int fd, const char *range,
+					      struct part *part,
+					      unsigned int *status)
 {
 	struct MHD_Response *response = NULL;
-	struct stat status;
+	struct stat file;
+	char text[80];
 
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
-		response = MHD_create_response_from_fd64(
-			(uint64_t)status.st_size, fd);
-	if (!response)
+	if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode)) {
+		part->to = part->size = (uint64_t)file.st_size;
+		*status = choose_part(range, part);
+		if (*status != MHD_HTTP_RANGE_NOT_SATISFIABLE)
+			response = MHD_create_response_from_fd_at_offset64(
+				part->to - part->from, fd, part->from);
+	}
+	if (!response) {
 		close(fd);
+		return NULL;
+	}
+	MHD_add_response_header(response, MHD_HTTP_HEADER_ACCEPT_RANGES,
+				"bytes");
+	if (*status == MHD_HTTP_PARTIAL_CONTENT) {
+		snprintf(text, sizeof(text),
+			 "bytes %" PRIu64 "-%" PRIu64 "/%" PRIu64, part->from,
+			 part->to - 1, part->size);
+		MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_RANGE,
+					text);
+	}
 	return response;
 }
 
@@ -158,19 +214,22 @@ static enum MHD_Result answer_file(struct one_shot *server,
 				   const char *name, bool head, void **request)
 {
 	bool is_file = strcmp(name, server->plan.name) == 0;
+	const char *range = http_header(connection, MHD_HTTP_HEADER_RANGE);
+	unsigned int status = MHD_HTTP_NOT_FOUND;
 	struct MHD_Response *response;
+	struct part part = { 0 };
 	int fd = is_file ? open(server->plan.path, O_RDONLY | O_CLOEXEC)
 			 : open_viewer_file(server, name);
 
-	response = fd < 0 ? NULL : respond_with_file(fd);
+	response = fd < 0 ? NULL : respond_with_part(fd, range, &part, &status);
 	if (!response)
-		return refuse_connection(connection, MHD_HTTP_NOT_FOUND);
+		return refuse_connection(connection, status);
 	if (is_file) {
 		permit_origin(server, response);
-		*request = head ? &nothing_yet : &the_file;
+		*request =
+			head || part.to < part.size ? &nothing_yet : &the_file;
 	}
-	return http_answer(connection, MHD_HTTP_OK, response,
-			   content_type_of(name));
+	return http_answer(connection, status, response, content_type_of(name));
 }
 
 static enum MHD_Result answer_file_request(void *context,
@@ -312,24 +371,30 @@ static int wait_for_any(struct one_shot *server, int signals, pid_t browser,
 		{ .fd = signals, .events = POLLIN },
 		{ .fd = pidfd, .events = POLLIN },
 	};
+	bool fetched = false;
+	uint64_t times;
 
 	for (;;) {
-		int status;
+		int status, ready = poll(fds, ARRAY_SIZE(fds),
+					 fetched ? LINGER_MS : -1);
 
-		if (poll(fds, ARRAY_SIZE(fds), -1) < 0) {
+		if (ready < 0) {
 			if (errno == EINTR)
 				continue;
 			return -errno;
 		}
-		if (fds[0].revents)
+		if (!ready)
 			return ONE_SHOT_FETCHED;
+		if (fds[0].revents &&
+		    read(server->fetched, &times, sizeof(times)) > 0)
+			fetched = true;
 		if (fds[1].revents)
-			return ONE_SHOT_STOPPED;
+			return fetched ? ONE_SHOT_FETCHED : ONE_SHOT_STOPPED;
 		if (!fds[2].revents)
 			continue;
 		fds[2].fd = -1;
 		if (waitpid(browser, &status, WNOHANG) == browser &&
-		    status != 0)
+		    status != 0 && !fetched)
 			return ONE_SHOT_NO_BROWSER;
 	}
 }

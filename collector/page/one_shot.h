@@ -34,7 +34,8 @@ const char *one_shot_url(struct one_shot *server, const char *name);
 uint16_t one_shot_port(const struct one_shot *server);
 
 enum one_shot_end {
-	ONE_SHOT_FETCHED, /* the complete file was fetched */
+	/* The file was fetched to its end, and no request came after that. */
+	ONE_SHOT_FETCHED,
 	ONE_SHOT_STOPPED, /* by SIGINT, SIGTERM or SIGHUP */
 	ONE_SHOT_NO_BROWSER, /* @browser failed before that */
 };

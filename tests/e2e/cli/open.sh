@@ -49,6 +49,19 @@ if 'index.html' in url:
     open('index', 'wb').write(fetch(url.split('#')[0])[2])
 status, headers, body = fetch(file, Origin='https://ui.perfetto.dev')
 open('headers', 'w').write(f"{status} {headers.get('Access-Control-Allow-Origin')}")
+# Parts, and a second request: a viewer may read in pieces, or again.
+size = len(body)
+parts = [('bytes=0-3', 0, 4), ('bytes=5-', 5, size), ('bytes=-6', size - 6, size),
+         (f'bytes=2-{size + 9}', 2, size)]
+for text, begin, end in parts:
+    status, headers, part = fetch(file, Range=text)
+    if (status, part, headers.get('Content-Range')) != (
+            206, body[begin:end], f'bytes {begin}-{end - 1}/{size}'):
+        body = f'{text}: {status} {headers}'.encode()
+for text, status in ('bytes=4-2', 200), ('bytes=0-1,3-4', 200), (f'bytes={size}-', 416), \
+        ('lines=1-2', 200), ('bytes=', 200), ('bytes=x-2', 200):
+    if fetch(file, Range=text)[0] != status:
+        body = f'{text}: not {status}'.encode()
 open('got.new', 'wb').write(body)
 os.rename('got.new', 'got')
 EOF

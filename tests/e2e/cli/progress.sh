@@ -47,6 +47,34 @@ shows_none()
 	expect_no_match typescript ': [0-9]+ %'
 }
 
+# perfrec record says that it finishes, if that takes long: here its collector is
+# stopped until the line is there.
+build waits <<'SOURCE'
+#include <unistd.h>
+int main(void)
+{
+	alarm(600);
+	while (access("end", F_OK) < 0)
+		usleep(1000);
+	return 0;
+}
+SOURCE
+LD_PRELOAD= TERM=xterm script -qfec "$PERFREC record -o slow ./waits" slow.typescript \
+	>/dev/null 2>&1 </dev/null &
+recorder=$!
+wait_for 60 test -L slow/control
+collector=$("$PERFREC" ctl -o slow list --json | jq .collector.pid)
+stop_process "$collector"
+touch end
+finishing()
+{
+	grep -q 'perfrec: finishing the recording: [0-9]' slow.typescript
+}
+wait_for 60 finishing
+kill -CONT "$collector"
+wait $recorder || fail "perfrec record: $(cat slow.typescript)"
+[ -s slow/summary.json ] || fail 'nothing was recorded'
+
 for to in chrome flamechart; do
 	shows 'reading the trace' "$PERFREC export --to $to a >out"
 	shows 'reading the trace' "$PERFREC export --to $to -o out a"
