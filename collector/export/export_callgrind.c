@@ -4,6 +4,7 @@
  * function has its self cost by line. A pair of caller and callee has the
  * number of calls and the total of the callee; each stack counts once, even if
  * it contains the pair several times. A profile without calls has 0 calls.
+ * Each value of the profile is an event, the chosen one first.
  */
 #include "collector/export/formats.h"
 
@@ -21,21 +22,24 @@ struct function {
 	const char *name, *file, *module;
 };
 
-/* Self cost of a function in a line. */
+/* Self cost of a function in a line, by event. */
 struct own_cost {
 	uint32_t function, line;
-	uint64_t value;
+	uint64_t values[PPROF_VALUES_MAX];
 };
 
 struct call_cost {
 	uint32_t caller, line, callee, unused;
-	uint64_t calls, value;
+	uint64_t calls;
 	uint64_t row; /* number + 1 of the last stack added */
+	uint64_t values[PPROF_VALUES_MAX];
 };
 
 struct callgrind {
 	struct pool functions, own, calls;
-	uint32_t value, calls_value;
+	uint32_t events[PPROF_VALUES_MAX]; /* values of the profile */
+	size_t event_count;
+	uint32_t calls_value;
 	FILE *out;
 	bool *told; /* by function: name written */
 };
@@ -69,10 +73,20 @@ static int function_of(struct callgrind *callgrind,
 
 /* --- summing up --- */
 
-static uint64_t value_of(const struct callgrind *callgrind,
+static void add_values(const struct callgrind *callgrind,
+		       const struct pprof_row *row, uint64_t *values)
+{
+	for (size_t i = 0; i < callgrind->event_count; i++)
+		values[i] += (uint64_t)MAX(row->self[callgrind->events[i]], 0);
+}
+
+static bool is_row_empty(const struct callgrind *callgrind,
 			 const struct pprof_row *row)
 {
-	return (uint64_t)MAX(row->self[callgrind->value], 0);
+	for (size_t i = 0; i < callgrind->event_count; i++)
+		if (row->self[callgrind->events[i]] > 0)
+			return false;
+	return true;
 }
 
 static int add_own(struct callgrind *callgrind, const struct pprof_row *row)
@@ -85,17 +99,14 @@ static int add_own(struct callgrind *callgrind, const struct pprof_row *row)
 	    pool_intern(&callgrind->own, &own, &number) < 0)
 		return -ENOMEM;
 	items = callgrind->own.items;
-	items[number].value += value_of(callgrind, row);
+	add_values(callgrind, row, items[number].values);
 	return 0;
 }
 
 static int add_row(struct callgrind *callgrind, const struct pprof_row *row,
 		   uint64_t index)
 {
-	bool calls = callgrind->calls_value != PPROF_NONE &&
-		     row->self[callgrind->calls_value] > 0;
-
-	if (!row->depth || (row->self[callgrind->value] <= 0 && !calls))
+	if (!row->depth || is_row_empty(callgrind, row))
 		return 0;
 	if (add_own(callgrind, row))
 		return -ENOMEM;
@@ -111,7 +122,7 @@ static int add_row(struct callgrind *callgrind, const struct pprof_row *row,
 			return -ENOMEM;
 		known = (struct call_cost *)callgrind->calls.items + number;
 		if (known->row != index + 1)
-			known->value += value_of(callgrind, row);
+			add_values(callgrind, row, known->values);
 		known->row = index + 1;
 		if (at == 0 && callgrind->calls_value != PPROF_NONE)
 			known->calls +=
@@ -160,11 +171,40 @@ static void put_function(struct callgrind *callgrind, bool callee,
 		      out);
 }
 
-static void put_cost(uint32_t line, uint64_t value, FILE *out)
+static void put_cost(const struct callgrind *callgrind, uint32_t line,
+		     const uint64_t *values)
 {
-	put_count(line, out);
-	put_char(' ', out);
-	put_count(value, out);
+	put_count(line, callgrind->out);
+	for (size_t i = 0; i < callgrind->event_count; i++) {
+		put_char(' ', callgrind->out);
+		put_count(values[i], callgrind->out);
+	}
+	put_char('\n', callgrind->out);
+}
+
+static void put_events(const struct callgrind *callgrind,
+		       const struct pprof *profile,
+		       const struct pprof_rows *rows)
+{
+	FILE *out = callgrind->out;
+
+	put_text("\npositions: line\nevents:", out);
+	for (size_t i = 0; i < callgrind->event_count; i++) {
+		const struct pprof_type *type =
+			&profile->type[callgrind->events[i]];
+
+		put_char(' ', out);
+		put_line_text(type->type, out);
+		if (strcmp(type->unit, "nanoseconds") == 0)
+			put_text("_ns", out);
+	}
+	put_text("\nsummary:", out);
+	for (size_t i = 0; i < callgrind->event_count; i++) {
+		int64_t sum = rows->sum[callgrind->events[i]];
+
+		put_char(' ', out);
+		put_count((uint64_t)MAX(sum, 0), out);
+	}
 	put_char('\n', out);
 }
 
@@ -176,7 +216,7 @@ static void put_call(struct callgrind *callgrind, const struct call_cost *call)
 	put_text("calls=", out);
 	put_count(call->calls, out);
 	put_text(" 0\n", out);
-	put_cost(call->line, call->value, out);
+	put_cost(callgrind, call->line, call->values);
 }
 
 static int compare_own(const void *a, const void *b)
@@ -203,8 +243,6 @@ static int write_rows(struct callgrind *callgrind,
 		      const struct export_profile *profile,
 		      const struct pprof_rows *rows)
 {
-	int64_t sum;
-	const struct pprof_type *type;
 	FILE *out;
 	struct own_cost *own;
 	struct call_cost *calls;
@@ -216,21 +254,13 @@ static int write_rows(struct callgrind *callgrind,
 	callgrind->told = calloc(callgrind->functions.count + 1, 1);
 	if (!callgrind->told)
 		return -ENOMEM;
-	sum = rows->sum[profile->value];
-	type = &profile->profile->type[profile->value];
 	out = callgrind->out;
 	put_text("# callgrind format\nversion: 1\n"
 		 "creator: perfrec " PERFREC_VERSION "\n",
 		 out);
 	put_text("cmd: ", out);
 	put_line_text(profile->title, out);
-	put_text("\npositions: line\nevents: ", out);
-	put_line_text(type->type, out);
-	if (strcmp(type->unit, "nanoseconds") == 0)
-		put_text("_ns", out);
-	put_text("\nsummary: ", out);
-	put_count((uint64_t)(sum < 0 ? 0 : sum), out);
-	put_char('\n', out);
+	put_events(callgrind, profile->profile, rows);
 	own = callgrind->own.items;
 	calls = callgrind->calls.items;
 	own_at = 0;
@@ -247,8 +277,8 @@ static int write_rows(struct callgrind *callgrind,
 		for (;
 		     own_at < callgrind->own.count && own[own_at].function == i;
 		     own_at++)
-			put_cost(own[own_at].line, own[own_at].value,
-				 callgrind->out);
+			put_cost(callgrind, own[own_at].line,
+				 own[own_at].values);
 		for (; call_at < callgrind->calls.count &&
 		       calls[call_at].caller == i;
 		     call_at++)
@@ -260,12 +290,17 @@ static int write_rows(struct callgrind *callgrind,
 int export_callgrind(const struct export_profile *profile, FILE *out)
 {
 	static const struct pool_key key = { hash_function, is_same_function };
-	struct callgrind callgrind = { .value = profile->value, .out = out };
+	struct callgrind callgrind = { .events = { profile->value },
+				       .event_count = 1,
+				       .out = out };
 	struct pprof_rows rows;
 	int err = pprof_rows_by_stack(profile->profile, &rows);
 
 	if (err)
 		return err;
+	for (uint32_t i = 0; i < profile->profile->type_count; i++)
+		if (i != profile->value)
+			callgrind.events[callgrind.event_count++] = i;
 	callgrind.calls_value = pprof_find_type(profile->profile, "calls");
 	pool_init_key(&callgrind.functions, NULL, sizeof(struct function),
 		      &key);

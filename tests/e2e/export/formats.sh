@@ -109,6 +109,11 @@ callgrind_annotate --inclusive=yes --threshold=100 callgrind >annotated ||
 	fail 'callgrind_annotate'
 expect_eq 'calls in main' "$(awk '/:main \[/ {
 	gsub(",", "", $1); print $1 }' annotated)" "$(json report.json .totals.spans)"
+# All values of the profile are events, the chosen one first.
+expect_match callgrind '^events: calls wall_ns wall_measured_ns$' '^[0-9]+ [0-9]+ [0-9]+ [0-9]+$' \
+	"^summary: $(json report.json .totals.spans) [0-9]+ [0-9]+\$"
+expect_eq 'wall time of callgrind' "$(callgrind_annotate callgrind |
+	awk '/PROGRAM TOTALS/ { gsub(/,|\([ 0-9.]*%\)/, ""); print $2 }')" "$sum"
 expect_match annotated ':</script><b>&amp; ' ':\(1\) x '
 expect_match callgrind '^calls=176 0$|^calls=176 ' 'cfn=\([0-9]+\) fib$'
 
