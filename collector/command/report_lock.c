@@ -106,7 +106,7 @@ static int sort_locks(struct lock_view *view)
 }
 
 /* Sets *@first to the first part of row @number. Returns their number. */
-static size_t parts_of(const struct lock_view *view, uint32_t number,
+static size_t lock_parts_of(const struct lock_view *view, uint32_t number,
 		       const struct lock_part **first)
 {
 	uint32_t count = view->sums.parts.count;
@@ -122,7 +122,7 @@ static size_t parts_of(const struct lock_view *view, uint32_t number,
 static json_t *parts_json(const struct lock_view *view, uint32_t number)
 {
 	const struct lock_part *part;
-	size_t count = parts_of(view, number, &part);
+	size_t count = lock_parts_of(view, number, &part);
 	json_t *list = json_array();
 
 	for (; count; count--, part++)
@@ -245,7 +245,7 @@ static void add_part_lines(const struct lock_view *view,
 	const struct lock_row *row =
 		&((const struct lock_row *)view->sums.rows.items)[number];
 	const struct lock_part *parts;
-	size_t count = parts_of(view, number, &parts);
+	size_t count = lock_parts_of(view, number, &parts);
 	size_t shown =
 		view->options->limit ? MIN(count, (size_t)PARTS_SHOWN) : count;
 	uint64_t rest_ns = 0;

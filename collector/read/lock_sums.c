@@ -123,7 +123,7 @@ static int count_waker(struct lock_sums *sums, struct trace_waits *waits,
 
 /* --- the sweep ------------------------------------------------------------ */
 
-static int compare_edges(const void *left, const void *right)
+static int compare_lock_edges(const void *left, const void *right)
 {
 	const struct lock_edge *a = left, *b = right;
 
@@ -134,7 +134,7 @@ static int compare_edges(const void *left, const void *right)
 	return (int)a->kind - (int)b->kind;
 }
 
-static void pass_time(struct lock_sweep *sweep, struct lock_row *row,
+static void pass_lock_time(struct lock_sweep *sweep, struct lock_row *row,
 		      uint64_t ns)
 {
 	uint64_t took = ns - sweep->ns;
@@ -184,13 +184,13 @@ static void sweep_locks(struct lock_sums *sums, struct lock_edges *edges)
 
 	if (edges->count)
 		qsort(edges->list, edges->count, sizeof(*edges->list),
-		      compare_edges);
+		      compare_lock_edges);
 	for (size_t i = 0; i < edges->count; i++) {
 		const struct lock_edge *edge = &edges->list[i];
 
 		if (!i || edge->row != edge[-1].row)
 			sweep = (struct lock_sweep){ .ns = edge->ns };
-		pass_time(&sweep, &rows[edge->row], edge->ns);
+		pass_lock_time(&sweep, &rows[edge->row], edge->ns);
 		take_edge(&sweep, edge);
 	}
 }
@@ -279,7 +279,7 @@ static int is_wait_chosen(struct wait_choice *choice,
 	return cut_to_range(&choice->range, wait->from_ns, wait->to_ns, cut);
 }
 
-static int make_rows(struct lock_sums *sums, const struct trace_waits *waits,
+static int make_lock_rows(struct lock_sums *sums, const struct trace_waits *waits,
 		     struct wait_choice *choice)
 {
 	for (size_t i = 0; i < waits->wait_count; i++) {
@@ -368,7 +368,7 @@ int lock_sums_make(struct trace_waits *waits, const struct time_range *range,
 	pool_init(&sums->parts, &sums->budget, sizeof(struct lock_part),
 		  offsetof(struct lock_part, times));
 	edges.sums = calloc(waits->hold_count + 1, sizeof(*edges.sums));
-	err = edges.sums ? make_rows(sums, waits, &choice) : -ENOMEM;
+	err = edges.sums ? make_lock_rows(sums, waits, &choice) : -ENOMEM;
 	if (!err)
 		err = add_holds(sums, waits, range, &edges);
 	if (!err)

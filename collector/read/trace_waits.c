@@ -16,8 +16,6 @@
 #include "collector/read/thread_choice.h"
 #include "shared/compiler.h"
 
-/* Begins of names of slices. */
-#define HOLDS "holds "
 #define JOIN "[join thread "
 #define MEMORY_MAX (UINT64_C(1) << 30)
 
@@ -156,8 +154,7 @@ static int take_flows(struct trace_waits *waits,
 
 static int take_wait_event(struct trace_waits *waits, struct trace_event *event)
 {
-	const char *name = trace_reader_text(waits->reader, event->name);
-	bool holds = !strncmp(name, HOLDS, strlen(HOLDS));
+	bool holds = event->track->holds;
 	uint64_t *number = event->slice ? &event->slice->user : NULL;
 	int err = event->fields.at ? take_flows(waits, event) : 0;
 
@@ -209,6 +206,13 @@ static int compare_flows(const void *left, const void *right)
 	if (a->ends != b->ends)
 		return a->ends ? 1 : -1;
 	return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+void trace_waits_sort(struct trace_waits *waits)
+{
+	if (waits->wait_count)
+		qsort(waits->waits, waits->wait_count, sizeof(*waits->waits),
+		      compare_waits);
 }
 
 size_t trace_waits_of(const struct trace_waits *waits,
@@ -359,9 +363,7 @@ static void resolve_waits(struct trace_waits *waits)
 	for (size_t i = 0; i < waits->flow_count; i++)
 		waits->flows[i].thread =
 			call_track_thread(reader, waits->flows[i].thread);
-	if (waits->wait_count)
-		qsort(waits->waits, waits->wait_count, sizeof(*waits->waits),
-		      compare_waits);
+	trace_waits_sort(waits);
 	if (waits->hold_count)
 		qsort(waits->holds, waits->hold_count, sizeof(*waits->holds),
 		      compare_holds);

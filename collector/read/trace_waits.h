@@ -73,6 +73,9 @@ int trace_waits_read(const char *path, const struct read_progress *progress,
 /* Frees *@waits, which may be NULL, and clears it. */
 void trace_waits_free(struct trace_waits **waits);
 
+/* Sorts waits->waits after its owner has added some. */
+void trace_waits_sort(struct trace_waits *waits);
+
 /* Returns the number of waits of @thread, a track, and sets *@first to the first
  * of them. */
 size_t trace_waits_of(const struct trace_waits *waits,

@@ -1,0 +1,668 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * critical_path - the chain is made of pieces of threads, from their waits. A
+ * second reading of the trace divides the pieces among the innermost calls, so
+ * calls need no memory. Chains of several calls may share pieces of a thread,
+ * which then have a weight.
+ *
+ * Each step goes back in time: to the begin of a wait, or from a wait to a release
+ * inside of it by a thread that does not wait then. So no wait is met twice, and a
+ * chain has at most two steps for each wait.
+ */
+#include "collector/read/critical_path.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/grow.h"
+#include "collector/base/search.h"
+#include "collector/read/thread_choice.h"
+#include "collector/read/trace_index.h"
+#include "collector/read/trace_sched.h"
+#include "collector/read/trace_switches.h"
+#include "collector/read/trace_waits.h"
+#include "shared/compiler.h"
+
+#define MEMORY_MAX (UINT64_C(1) << 30)
+/* Shorter times off a CPU are left to the call. */
+#define UNREAD_NS_MIN 10000u
+#define PASSED_SHARE 100 /* of a chain: 1 % */
+#define NOT_READ "a wait that was not read"
+#define OTHER_STACK "[another stack]"
+
+enum piece_kind { PIECE_RAN, PIECE_HAND_OVER, PIECE_OUTSIDE, PIECE_UNKNOWN };
+#define PIECE_KINDS 4
+
+/* At its begin a piece adds 1, and at its end -1. */
+struct path_edge {
+	uint64_t ns;
+	uint32_t thread; /* number of the track */
+	uint16_t kind;
+	int16_t step;
+};
+
+/* Pieces of a thread and kind are disjoint. */
+struct path_piece {
+	uint64_t from_ns, to_ns, weight;
+};
+
+/* A thread in the second reading. */
+struct path_thread {
+	struct {
+		size_t at, end; /* pieces that are left */
+	} left[PIECE_KINDS];
+	uint32_t *names; /* of its open calls; texts of the reader */
+	uint32_t name_room, depth;
+};
+
+struct path_walk {
+	struct critical_path *path;
+	struct trace_waits *waits;
+	struct trace_sched *sched; /* NULL: no switches */
+	struct path_edge *edges;
+	size_t edge_count, edge_room;
+	struct path_piece *pieces;
+	struct path_thread *threads; /* by number of the track */
+	uint32_t thread_count;
+	struct trace_reader *calls; /* of the second reading */
+	uint32_t *texts; /* by number of a text of that reader */
+	uint32_t text_room;
+};
+
+/* A place on the chain. */
+struct path_at {
+	const struct trace_track *thread;
+	uint64_t ns;
+};
+
+static uint32_t path_text(struct path_walk *walk, const char *text)
+{
+	return trace_texts_number(&walk->path->texts, (const uint8_t *)text,
+				  strlen(text));
+}
+
+static uint32_t path_thread_name(struct path_walk *walk,
+				 const struct trace_track *thread)
+{
+	return path_text(walk,
+			 trace_reader_text(walk->waits->reader, thread->name));
+}
+
+/* --- times off a CPU that no wait explains -------------------------------- */
+
+static bool is_in_a_wait(const struct trace_wait *waits, size_t count,
+			 uint64_t from_ns, uint64_t to_ns)
+{
+	size_t after = search_first(i, count, waits[i].from_ns >= to_ns);
+
+	return after && waits[after - 1].to_ns > from_ns;
+}
+
+static int add_unread_wait(struct trace_waits *waits,
+			   const struct trace_wait *wait)
+{
+	if (grow_array_from(&waits->budget, waits->waits, waits->wait_room,
+			    waits->wait_count + 1))
+		return -ENOMEM;
+	waits->waits[waits->wait_count++] = *wait;
+	return 0;
+}
+
+/* Adds waits of @thread that the switches show, and no slice. @known: those with
+ * a slice, which are at the start of waits->waits. */
+static int add_unread_of(struct path_walk *walk,
+			 const struct trace_track *thread, size_t first,
+			 size_t known)
+{
+	struct trace_wait wait = { .thread = thread,
+				   .object = trace_texts_number(
+					   &walk->waits->texts,
+					   (const uint8_t *)NOT_READ,
+					   strlen(NOT_READ)) };
+	const struct trace_stretch *ran;
+	uint32_t count = trace_sched_stretches(walk->sched, thread->tid, &ran);
+
+	for (uint32_t i = 1; i < count; i++) {
+		wait.from_ns = MAX(ran[i - 1].to, thread->first_ns);
+		wait.to_ns = MIN(ran[i].from, thread->last_ns);
+		if (ran[i - 1].why != TRACE_LEFT_WAITS ||
+		    wait.to_ns < wait.from_ns + UNREAD_NS_MIN ||
+		    is_in_a_wait(walk->waits->waits + first, known,
+				 wait.from_ns, wait.to_ns))
+			continue;
+		if (add_unread_wait(walk->waits, &wait))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_unread_waits(struct path_walk *walk)
+{
+	const struct trace_track *thread;
+	const size_t before = walk->waits->wait_count;
+
+	for (uint32_t i = 0;
+	     (thread = trace_reader_track(walk->waits->reader, i)); i++) {
+		const struct trace_wait *first = walk->waits->waits;
+		size_t at =
+			search_first(j, before, first[j].thread->number >= i);
+		size_t end =
+			search_first(j, before, first[j].thread->number > i);
+
+		if (thread->kind == TRACE_TRACK_THREAD && thread->first_ns &&
+		    add_unread_of(walk, thread, at, end - at))
+			return -ENOMEM;
+	}
+	trace_waits_sort(walk->waits);
+	return 0;
+}
+
+/* --- the chain ------------------------------------------------------------ */
+
+static int add_piece(struct path_walk *walk, const struct trace_track *thread,
+		     enum piece_kind kind, uint64_t from_ns, uint64_t to_ns)
+{
+	struct path_edge edge = { .ns = from_ns,
+				  .thread = thread->number,
+				  .kind = (uint16_t)kind,
+				  .step = 1 };
+
+	if (from_ns >= to_ns)
+		return 0;
+	if (grow_array_from(&walk->path->budget, walk->edges, walk->edge_room,
+			    walk->edge_count + 2))
+		return -ENOMEM;
+	walk->edges[walk->edge_count++] = edge;
+	edge.ns = to_ns;
+	edge.step = -1;
+	walk->edges[walk->edge_count++] = edge;
+	return 0;
+}
+
+static int stop_path(struct path_walk *walk, enum path_stop_why why,
+		     const struct trace_track *thread,
+		     const struct trace_wait *wait, uint64_t ns)
+{
+	const struct path_stop key = {
+		.why = why,
+		.object = wait ? path_text(walk,
+					   trace_texts_get(&walk->waits->texts,
+							   wait->object))
+			       : 0,
+		.thread = path_thread_name(walk, thread),
+		.tid = (uint32_t)thread->tid,
+	};
+	struct path_stop *stop;
+	uint32_t number;
+
+	if (!ns)
+		return 0;
+	if (pool_intern(&walk->path->stops, &key, &number) < 0)
+		return -ENOMEM;
+	stop = &((struct path_stop *)walk->path->stops.items)[number];
+	stop->times++;
+	stop->ns += ns;
+	return 0;
+}
+
+static int count_hand_over(struct path_walk *walk,
+			   const struct trace_wait *wait, uint64_t ns)
+{
+	const struct trace_texts *texts = &walk->waits->texts;
+	const struct path_hand_over key = {
+		.object = path_text(walk, trace_texts_get(texts, wait->object)),
+		.function =
+			path_text(walk, trace_texts_get(texts, wait->woken_in)),
+		.from = path_thread_name(walk, wait->waker),
+		.from_tid = (uint32_t)wait->waker->tid,
+		.to = path_thread_name(walk, wait->thread),
+		.to_tid = (uint32_t)wait->thread->tid,
+	};
+	struct path_hand_over *hand_over;
+	uint32_t number;
+
+	if (pool_intern(&walk->path->hand_overs, &key, &number) < 0)
+		return -ENOMEM;
+	hand_over = &(
+		(struct path_hand_over *)walk->path->hand_overs.items)[number];
+	hand_over->times++;
+	hand_over->ns += ns;
+	return 0;
+}
+
+/* Returns the last wait of the thread that began before @at, or NULL. */
+static const struct trace_wait *last_wait(const struct path_walk *walk,
+					  const struct path_at *at)
+{
+	const struct trace_wait *first;
+	size_t count = trace_waits_of(walk->waits, at->thread, &first);
+	size_t after = search_first(i, count, first[i].from_ns >= at->ns);
+
+	return after ? &first[after - 1] : NULL;
+}
+
+/* Goes from the end of @wait, at @end_ns, to its waker. Returns 1 to go on at *@at,
+ * 0 at the end of the chain, or -ENOMEM. */
+static int follow_waker(struct path_walk *walk, struct path_at *at,
+			const struct trace_wait *wait, uint64_t begin_ns,
+			uint64_t end_ns)
+{
+	uint64_t release_ns = wait->release_ns ?: end_ns;
+	const struct trace_wait *own;
+
+	release_ns =
+		MAX(MIN(release_ns, end_ns - 1), MAX(wait->from_ns, begin_ns));
+	if (add_piece(walk, at->thread, PIECE_HAND_OVER, release_ns, end_ns) ||
+	    count_hand_over(walk, wait, end_ns - release_ns))
+		return -ENOMEM;
+	*at = (struct path_at){ wait->waker, release_ns };
+	own = last_wait(walk, at);
+	if (!own || own->to_ns <= release_ns || release_ns <= begin_ns)
+		return release_ns > begin_ns;
+	/* It released the lock just before its own wait; clocks and the kernel
+	 * are not that exact. */
+	if (release_ns - own->from_ns > TRACE_WAITS_EARLY_NS)
+		return stop_path(walk, PATH_STOP_WAITED, at->thread, own,
+				 release_ns - begin_ns);
+	at->ns = MAX(own->from_ns, begin_ns);
+	if (add_piece(walk, at->thread, PIECE_HAND_OVER, at->ns, release_ns))
+		return -ENOMEM;
+	return at->ns > begin_ns;
+}
+
+/* Goes back by the time since a wait, and by the wait. *@passed_ns is what may still
+ * be passed. Returns as follow_waker(). */
+static int step_back(struct path_walk *walk, struct path_at *at,
+		     uint64_t begin_ns, uint64_t *passed_ns)
+{
+	const struct trace_wait *wait = last_wait(walk, at);
+	uint64_t start_ns = MAX(at->thread->first_ns, begin_ns);
+	uint64_t end_ns = wait ? MIN(wait->to_ns, at->ns) : start_ns;
+	uint64_t from_ns = wait ? MAX(wait->from_ns, begin_ns) : 0;
+	enum piece_kind kind = PIECE_OUTSIDE;
+
+	if (!wait || end_ns <= begin_ns) {
+		start_ns = MIN(start_ns, at->ns);
+		if (add_piece(walk, at->thread, PIECE_RAN,
+			      wait ? begin_ns : start_ns, at->ns))
+			return -ENOMEM;
+		return wait ? 0
+			    : stop_path(walk, PATH_STOP_START, at->thread, NULL,
+					start_ns - begin_ns);
+	}
+	if (add_piece(walk, at->thread, PIECE_RAN, end_ns, at->ns))
+		return -ENOMEM;
+	if (wait->end == WAIT_END_THREAD && wait->waker)
+		return follow_waker(walk, at, wait, begin_ns, end_ns);
+	if (wait->end != WAIT_END_OUTSIDE && wait->end != WAIT_END_TIMEOUT) {
+		if (end_ns - from_ns > *passed_ns)
+			return stop_path(walk,
+					 wait->end == WAIT_END_THREAD
+						 ? PATH_STOP_SILENT
+						 : PATH_STOP_WAKER,
+					 at->thread, wait, end_ns - begin_ns);
+		*passed_ns -= end_ns - from_ns;
+		kind = PIECE_UNKNOWN;
+	}
+	if (add_piece(walk, at->thread, kind, from_ns, end_ns))
+		return -ENOMEM;
+	at->ns = from_ns;
+	return from_ns > begin_ns;
+}
+
+static int walk_back(struct path_walk *walk, struct path_at at,
+		     uint64_t begin_ns)
+{
+	uint64_t passed_ns = (at.ns - begin_ns) / PASSED_SHARE;
+	int got;
+
+	walk->path->chains++;
+	walk->path->length_ns += at.ns - begin_ns;
+	do
+		got = step_back(walk, &at, begin_ns, &passed_ns);
+	while (got > 0);
+	return got;
+}
+
+/* --- where chains end ----------------------------------------------------- */
+
+/* The thread of the run's last call, and the time of its first one. */
+static int walk_run(struct path_walk *walk, const struct path_wish *wish)
+{
+	const struct trace_reader *reader = walk->waits->reader;
+	const struct trace_track *track, *last = NULL;
+	uint64_t first_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; (track = trace_reader_track(reader, i)); i++) {
+		struct thread_choice choice = { 0 };
+
+		if (!track_has_calls(track) || !track->first_ns)
+			continue;
+		first_ns = MIN(first_ns, track->first_ns);
+		if (track->kind == TRACE_TRACK_THREAD &&
+		    (!last || track->last_ns > last->last_ns) &&
+		    (!wish->thread ||
+		     thread_choice_has(&choice, reader, wish->thread, track,
+				       false)))
+			last = track;
+	}
+	walk->path->met_thread =
+		!wish->thread || thread_choice_exists(reader, wish->thread);
+	first_ns = MAX(first_ns, wish->range.from_ns);
+	if (!last || MIN(last->last_ns, wish->range.to_ns) <= first_ns)
+		return 0;
+	return walk_back(
+		walk,
+		(struct path_at){ last, MIN(last->last_ns, wish->range.to_ns) },
+		first_ns);
+}
+
+static int walk_calls(struct path_walk *walk, const struct path_wish *wish)
+{
+	walk->path->met_thread = true;
+	for (size_t i = 0; i < wish->call_count; i++) {
+		const struct path_call *call = &wish->calls[i];
+		const struct trace_track *track = trace_reader_find_track(
+			walk->waits->reader, call->uuid);
+
+		if (track && call->from_ns < call->to_ns &&
+		    walk_back(walk,
+			      (struct path_at){
+				      call_track_thread(walk->waits->reader,
+							track),
+				      call->to_ns },
+			      call->from_ns))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* --- pieces --------------------------------------------------------------- */
+
+static int compare_path_edges(const void *left, const void *right)
+{
+	const struct path_edge *a = left, *b = right;
+
+	if (a->thread != b->thread)
+		return a->thread < b->thread ? -1 : 1;
+	if (a->kind != b->kind)
+		return a->kind < b->kind ? -1 : 1;
+	return (a->ns > b->ns) - (a->ns < b->ns);
+}
+
+/* Makes disjoint pieces of the edges. */
+static int make_pieces(struct path_walk *walk)
+{
+	uint64_t weight = 0;
+	size_t count = 0;
+
+	for (uint32_t i = 0; trace_reader_track(walk->waits->reader, i); i++)
+		walk->thread_count = i + 1;
+	walk->pieces = calloc(walk->edge_count + 1, sizeof(*walk->pieces));
+	walk->threads =
+		calloc((size_t)walk->thread_count + 1, sizeof(*walk->threads));
+	if (!walk->pieces || !walk->threads)
+		return -ENOMEM;
+	if (walk->edge_count)
+		qsort(walk->edges, walk->edge_count, sizeof(*walk->edges),
+		      compare_path_edges);
+	for (size_t i = 0; i < walk->edge_count; i++) {
+		const struct path_edge *edge = &walk->edges[i];
+		struct path_thread *thread = &walk->threads[edge->thread];
+
+		if (!thread->left[edge->kind].end)
+			thread->left[edge->kind].at = count;
+		if (weight && edge->ns > edge[-1].ns)
+			walk->pieces[count++] =
+				(struct path_piece){ edge[-1].ns, edge->ns,
+						     weight };
+		weight += (uint64_t)(int64_t)edge->step;
+		/* 0 is "no pieces", so ends count from 1 on. */
+		thread->left[edge->kind].end = count + 1;
+	}
+	for (uint32_t i = 0; i < walk->thread_count; i++)
+		for (int j = 0; j < PIECE_KINDS; j++)
+			if (walk->threads[i].left[j].end)
+				walk->threads[i].left[j].end--;
+	return 0;
+}
+
+static struct path_row *path_row_of(struct path_walk *walk, uint32_t function,
+				    const struct trace_track *track)
+{
+	const struct path_row key = {
+		.function = function,
+		.thread = path_text(
+			walk, trace_reader_text(walk->calls, track->name)),
+		.tid = (uint32_t)track->tid,
+	};
+	uint32_t number;
+
+	return pool_intern(&walk->path->rows, &key, &number) < 0
+		       ? NULL
+		       : &((struct path_row *)walk->path->rows.items)[number];
+}
+
+/* Returns the text of critical_path of a text of the second reader. */
+static uint32_t function_text(struct path_walk *walk, uint32_t number)
+{
+	if (!number ||
+	    grow_array_zeroed(walk->texts, walk->text_room, (size_t)number + 1))
+		return 0;
+	if (!walk->texts[number])
+		walk->texts[number] =
+			path_text(walk, trace_reader_text(walk->calls, number));
+	return walk->texts[number];
+}
+
+/* The thread ran the call from @from_ns to @to_ns, or another stack. */
+static int count_run(struct path_walk *walk, const struct trace_track *track,
+		     uint32_t function, const struct path_piece *piece)
+{
+	struct trace_sched_sums all = { 0 }, own = { 0 };
+	struct path_row *row = path_row_of(walk, function, track);
+	uint64_t took = piece->to_ns - piece->from_ns;
+
+	if (!row)
+		return -ENOMEM;
+	if (walk->sched) {
+		all = trace_sched_between(walk->sched, track->tid,
+					  piece->from_ns, piece->to_ns);
+		own = trace_sched_of_stack(walk->sched, track->uuid, track->tid,
+					   piece->from_ns, piece->to_ns);
+	}
+	row->ran_ns += (took - own.suspended) * piece->weight;
+	row->on_cpu_ns += own.on_cpu * piece->weight;
+	row->runnable_ns += own.preempted * piece->weight;
+	if (!own.suspended)
+		return 0;
+	row = path_row_of(walk, path_text(walk, OTHER_STACK), track);
+	if (!row)
+		return -ENOMEM;
+	row->ran_ns += own.suspended * piece->weight;
+	row->on_cpu_ns +=
+		(all.on_cpu - MIN(all.on_cpu, own.on_cpu)) * piece->weight;
+	row->runnable_ns +=
+		(all.preempted - MIN(all.preempted, own.preempted)) *
+		piece->weight;
+	return 0;
+}
+
+static int count_piece(struct path_walk *walk, const struct trace_track *track,
+		       uint32_t function, enum piece_kind kind,
+		       const struct path_piece *piece)
+{
+	uint64_t ns = (piece->to_ns - piece->from_ns) * piece->weight;
+	struct path_row *row;
+
+	if (kind == PIECE_RAN)
+		return count_run(walk, track, function, piece);
+	row = path_row_of(walk, function, track);
+	if (!row)
+		return -ENOMEM;
+	switch (kind) {
+	case PIECE_HAND_OVER:
+		row->hand_over_ns += ns;
+		break;
+	case PIECE_OUTSIDE:
+		row->outside_ns += ns;
+		break;
+	default:
+		row->unknown_ns += ns;
+	}
+	return 0;
+}
+
+/* Counts the pieces of @track up to @ns, where its innermost call changes. */
+static int count_until(struct path_walk *walk, const struct trace_track *track,
+		       struct path_thread *thread, uint64_t ns)
+{
+	for (int kind = 0; kind < PIECE_KINDS; kind++)
+		while (thread->left[kind].at < thread->left[kind].end) {
+			size_t *at = &thread->left[kind].at;
+			struct path_piece *piece = &walk->pieces[*at];
+			struct path_piece part = *piece;
+			uint32_t name =
+				thread->depth ? thread->names[thread->depth - 1]
+					      : 0;
+
+			if (piece->from_ns >= ns)
+				break;
+			part.to_ns = MIN(piece->to_ns, ns);
+			if (count_piece(walk, track, function_text(walk, name),
+					(enum piece_kind)kind, &part))
+				return -ENOMEM;
+			piece->from_ns = part.to_ns;
+			if (piece->to_ns > ns)
+				break;
+			++*at;
+		}
+	return 0;
+}
+
+static int take_path_event(struct path_walk *walk,
+			   const struct trace_event *event)
+{
+	struct path_thread *thread;
+
+	/* Only a file that changes has more tracks now. */
+	if (!event->track || event->track->kind != TRACE_TRACK_THREAD ||
+	    (event->kind != TRACE_BEGIN && event->kind != TRACE_END) ||
+	    event->track->number >= walk->thread_count)
+		return 0;
+	thread = &walk->threads[event->track->number];
+	if (count_until(walk, event->track, thread, event->ns))
+		return -ENOMEM;
+	thread->depth = event->depth;
+	if (event->kind == TRACE_END)
+		return 0;
+	if (grow_array(thread->names, thread->name_room,
+		       (size_t)event->depth + 1))
+		return -ENOMEM;
+	thread->names[thread->depth++] = event->site ?: event->name;
+	return 0;
+}
+
+/* Divides the pieces among calls. */
+static int read_path_calls(struct path_walk *walk, const char *path,
+			   const struct read_progress *progress)
+{
+	struct trace_event event;
+	int got = trace_reader_open(path, &walk->calls), err = got;
+
+	if (!err && progress)
+		trace_reader_set_progress(walk->calls, progress);
+	while (!err && (got = trace_reader_next(walk->calls, &event)) > 0)
+		err = take_path_event(walk, &event);
+	for (uint32_t i = 0; !err && i < walk->thread_count; i++) {
+		const struct trace_track *track =
+			trace_reader_track(walk->calls, i);
+
+		walk->threads[i].depth = 0;
+		if (track)
+			err = count_until(walk, track, &walk->threads[i],
+					  UINT64_MAX);
+	}
+	return err;
+}
+
+/* --- all of it ------------------------------------------------------------ */
+
+static int walk_path(struct path_walk *walk, const char *path,
+		     const struct path_wish *wish,
+		     const struct read_progress *progress)
+{
+	struct trace_index *index = NULL;
+	int err = trace_waits_read(path, progress, &walk->waits);
+
+	if (err)
+		return err;
+	trace_index_read_beside(path, &index);
+	err = trace_sched_read(path, index, progress, &walk->sched);
+	trace_index_free(&index);
+	if (!err && walk->sched)
+		err = add_unread_waits(walk);
+	if (!err)
+		err = wish->call_count ? walk_calls(walk, wish)
+				       : walk_run(walk, wish);
+	if (!err)
+		err = make_pieces(walk);
+	if (!err)
+		err = read_path_calls(walk, path, progress);
+	walk->path->has_switches = walk->sched;
+	walk->path->err = walk->waits->err;
+	walk->path->totals = walk->waits->totals;
+	return err;
+}
+
+int critical_path_read(const char *file, const struct path_wish *wish,
+		       const struct read_progress *progress,
+		       struct critical_path **out)
+{
+	struct critical_path *path = calloc(1, sizeof(*path));
+	struct path_walk walk = { .path = path };
+	int err;
+
+	if (!path)
+		return -ENOMEM;
+	path->budget.left = MEMORY_MAX;
+	pool_init(&path->rows, &path->budget, sizeof(struct path_row),
+		  offsetof(struct path_row, ran_ns));
+	pool_init(&path->hand_overs, &path->budget,
+		  sizeof(struct path_hand_over),
+		  offsetof(struct path_hand_over, times));
+	pool_init(&path->stops, &path->budget, sizeof(struct path_stop),
+		  offsetof(struct path_stop, times));
+	err = trace_texts_init(&path->texts, &path->budget);
+	if (!err)
+		err = walk_path(&walk, file, wish, progress);
+	for (uint32_t i = 0; walk.threads && i < walk.thread_count; i++)
+		free(walk.threads[i].names);
+	free(walk.threads);
+	free(walk.pieces);
+	free(walk.edges);
+	free(walk.texts);
+	trace_reader_close(&walk.calls);
+	trace_sched_free(&walk.sched);
+	trace_waits_free(&walk.waits);
+	if (err)
+		critical_path_free(&path);
+	else
+		*out = path;
+	return err;
+}
+
+void critical_path_free(struct critical_path **path_ptr)
+{
+	struct critical_path *path = *path_ptr;
+
+	*path_ptr = NULL;
+	if (!path)
+		return;
+	pool_release(&path->rows);
+	pool_release(&path->hand_overs);
+	pool_release(&path->stops);
+	trace_texts_release(&path->texts);
+	free(path);
+}
