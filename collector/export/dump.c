@@ -304,7 +304,7 @@ static int put_event(struct dump *dump, struct call_event *event)
 		err = tell_tracks(dump, thread);
 		if (err)
 			return err;
-		put_kind(track->holds ? "hold" : "wait", out);
+		put_kind("wait", out);
 		put_number("ns", event->begin_ns, out);
 		put_number("track", thread->number, out);
 		put_named(dump, "name", event->event.name);

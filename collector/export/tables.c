@@ -654,9 +654,7 @@ static int put_event(struct writer *writer, struct call_event *event)
 	if (inner->kind != TRACE_BEGIN && inner->kind != TRACE_END)
 		return 0;
 	if (inner->track->kind == TRACE_TRACK_WAITS)
-		return inner->kind == TRACE_END && !inner->track->holds
-			       ? put_wait(writer, event)
-			       : 0;
+		return inner->kind == TRACE_END ? put_wait(writer, event) : 0;
 	return inner->kind == TRACE_BEGIN ? take_begin(writer, event)
 					  : put_call(writer, event);
 }

@@ -43,8 +43,8 @@ const char *threads_name(const struct trace_reader *trace,
 	const char *name = trace_reader_text(trace, thread->name);
 
 	if (track->kind == TRACE_TRACK_WAITS)
-		snprintf(text, THREAD_NAME_BYTES, "%.200s (%" PRId64 "), %s",
-			 name, thread->tid, track->holds ? "locks" : "waits");
+		snprintf(text, THREAD_NAME_BYTES, "%.200s (%" PRId64 "), waits",
+			 name, thread->tid);
 	else if (thread != track)
 		snprintf(text, THREAD_NAME_BYTES,
 			 "%.200s (%" PRId64 ", context %u)", name, thread->tid,

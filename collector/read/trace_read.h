@@ -52,9 +52,9 @@ struct trace_track {
 	int64_t multiplier; /* of a counter's values */
 	bool renamed; /* a thread that had another name before */
 	bool shows_states;
-	/* Waits of a thread or context while its thread ran another stack. */
-	bool suspends;
-	bool holds; /* not waits: times when a thread held a lock */
+	bool suspends; /* waits of a thread or context while its thread ran
+		        * another stack */
+	bool holds; /* slices are times when the thread held a lock */
 	int64_t pid, tid; /* of a process or thread; else 0 */
 	uint64_t first_ns, last_ns; /* of its events; 0, 0: none */
 	uint64_t from_ns; /* earlier events are missing; 0: complete */

@@ -22,12 +22,9 @@ struct held {
 	bool unfinished;
 };
 
-struct merge_lane {
+struct merge_track {
 	uint32_t first, last; /* buffered events, or NO_ITEM */
 	uint32_t depth; /* open calls in the output */
-	uint32_t of_wait; /* of a track of waits: lane of its open wait */
-	uint32_t next; /* in the free list */
-	bool ended; /* no event of the wait follows */
 };
 
 struct call_merge {
@@ -35,13 +32,9 @@ struct call_merge {
 	struct held *held;
 	uint32_t held_count, held_room; /* used so far; allocated */
 	uint32_t free, in_use;
-	/* Lane 2 * N is track N. The waits of a thread are in any order, so each
-	 * buffered one has a lane of its own, with an odd number. */
-	struct merge_lane *lanes;
-	uint32_t lane_room;
-	uint32_t wait_lanes; /* used so far */
-	uint32_t free_lane; /* 0: none */
-	/* Heap of the lanes with buffered events, earliest first. */
+	struct merge_track *tracks; /* by track number */
+	uint32_t track_room;
+	/* Heap of the tracks with buffered events, earliest first. */
 	uint32_t *heap;
 	uint32_t heap_count, heap_room;
 	struct call_arguments *given, *result_given; /* of the last event */
@@ -74,7 +67,7 @@ void call_merge_free(struct call_merge **merge_ptr)
 	free(merge->given);
 	free(merge->result_given);
 	free(merge->held);
-	free(merge->lanes);
+	free(merge->tracks);
 	free(merge->heap);
 	free(merge);
 }
@@ -83,18 +76,18 @@ void call_merge_free(struct call_merge **merge_ptr)
 
 static bool is_earlier(const struct call_merge *merge, uint32_t a, uint32_t b)
 {
-	uint64_t a_ns = merge->held[merge->lanes[a].first].ns;
-	uint64_t b_ns = merge->held[merge->lanes[b].first].ns;
+	uint64_t a_ns = merge->held[merge->tracks[a].first].ns;
+	uint64_t b_ns = merge->held[merge->tracks[b].first].ns;
 
 	return a_ns < b_ns || (a_ns == b_ns && a < b);
 }
 
 static void swap_in_heap(struct call_merge *merge, uint32_t i, uint32_t j)
 {
-	uint32_t lane = merge->heap[i];
+	uint32_t track = merge->heap[i];
 
 	merge->heap[i] = merge->heap[j];
-	merge->heap[j] = lane;
+	merge->heap[j] = track;
 }
 
 static void sift_held_down(struct call_merge *merge)
@@ -117,13 +110,13 @@ static void sift_held_down(struct call_merge *merge)
 	}
 }
 
-static int add_to_heap(struct call_merge *merge, uint32_t lane)
+static int add_to_heap(struct call_merge *merge, uint32_t track)
 {
 	uint32_t at = merge->heap_count;
 
 	if (grow_array(merge->heap, merge->heap_room, at + 1))
 		return -ENOMEM;
-	merge->heap[at] = lane;
+	merge->heap[at] = track;
 	merge->heap_count++;
 	while (at &&
 	       is_earlier(merge, merge->heap[at], merge->heap[(at - 1) / 2])) {
@@ -149,56 +142,26 @@ static uint32_t new_item(struct call_merge *merge)
 	return merge->held_count++;
 }
 
-static int grow_lanes(struct call_merge *merge, uint32_t lane)
+static struct merge_track *merge_track_of(struct call_merge *merge,
+					  const struct trace_track *track)
 {
-	uint32_t room = merge->lane_room;
+	uint32_t room = merge->track_room;
 
-	if (grow_array(merge->lanes, merge->lane_room, (size_t)lane + 1))
-		return -ENOMEM;
-	for (uint32_t i = room; i < merge->lane_room; i++)
-		merge->lanes[i] = (struct merge_lane){ .first = NO_ITEM,
-						       .last = NO_ITEM };
-	return 0;
-}
-
-/* Sets *@lane to the lane of @event. Returns 0 or -ENOMEM. */
-static int choose_lane(struct call_merge *merge, const struct call_event *event,
-		       uint32_t *lane)
-{
-	uint32_t own = 2 * event->event.track->number;
-
-	*lane = own;
-	if (grow_lanes(merge, own))
-		return -ENOMEM;
-	if (event->event.track->kind != TRACE_TRACK_WAITS)
-		return 0;
-	*lane = merge->lanes[own].of_wait;
-	if (event->event.kind != TRACE_BEGIN)
-		return 0;
-	*lane = merge->free_lane ?: 2 * merge->wait_lanes + 1;
-	if (grow_lanes(merge, *lane))
-		return -ENOMEM;
-	if (merge->free_lane)
-		merge->free_lane = merge->lanes[*lane].next;
-	else
-		merge->wait_lanes++;
-	merge->lanes[*lane].ended = false;
-	merge->lanes[own].of_wait = *lane;
-	return 0;
+	if (grow_array(merge->tracks, merge->track_room, track->number + 1))
+		return NULL;
+	for (uint32_t i = room; i < merge->track_room; i++)
+		merge->tracks[i] = (struct merge_track){ .first = NO_ITEM,
+							 .last = NO_ITEM };
+	return &merge->tracks[track->number];
 }
 
 static int hold(struct call_merge *merge, struct call_event *event)
 {
-	struct merge_lane *lane;
-	uint32_t number, item;
+	struct merge_track *track = merge_track_of(merge, event->event.track);
+	uint32_t item = track ? new_item(merge) : NO_ITEM;
 
-	if (choose_lane(merge, event, &number))
-		return -ENOMEM;
-	lane = &merge->lanes[number];
-	item = new_item(merge);
 	if (item == NO_ITEM)
 		return -ENOMEM;
-	lane->ended = event->event.kind == TRACE_END;
 	merge->held[item] = (struct held){
 		.ns = event->event.ns,
 		.begin_ns = event->begin_ns,
@@ -218,26 +181,22 @@ static int hold(struct call_merge *merge, struct call_event *event)
 				  &event->event)
 			: call_arguments_keep(merge->reader, event);
 	merge->in_use++;
-	if (lane->last != NO_ITEM) {
-		merge->held[lane->last].next = item;
-		lane->last = item;
+	if (track->last != NO_ITEM) {
+		merge->held[track->last].next = item;
+		track->last = item;
 		return 0;
 	}
-	lane->first = lane->last = item;
-	return add_to_heap(merge, number);
+	track->first = track->last = item;
+	return add_to_heap(merge, event->event.track->number);
 }
 
-/* Waits name the holder and the waker, so holds and instants of wake-ups are
- * left out. */
 static bool is_event_shown(const struct call_event *event)
 {
 	enum trace_event_kind kind = event->event.kind;
-	const struct trace_track *track = event->event.track;
 
-	return track && !track->holds &&
+	return event->event.track &&
 	       (kind == TRACE_BEGIN || kind == TRACE_END ||
-		((kind == TRACE_INSTANT || kind == TRACE_STATE) &&
-		 track->kind != TRACE_TRACK_WAITS));
+		kind == TRACE_INSTANT || kind == TRACE_STATE);
 }
 
 static int read_ahead(struct call_merge *merge)
@@ -259,36 +218,30 @@ static int read_ahead(struct call_merge *merge)
 
 static struct held take_first_held(struct call_merge *merge)
 {
-	struct merge_lane *lane = &merge->lanes[merge->heap[0]];
-	uint32_t item = lane->first;
+	struct merge_track *track = &merge->tracks[merge->heap[0]];
+	uint32_t item = track->first;
 	struct held held = merge->held[item];
 
-	lane->first = held.next;
+	track->first = held.next;
 	merge->held[item].arguments = NULL;
 	merge->held[item].next = merge->free;
 	merge->free = item;
 	merge->in_use--;
-	if (lane->first == NO_ITEM)
-		lane->last = NO_ITEM;
+	if (track->first != NO_ITEM)
+		return held;
+	track->last = NO_ITEM;
 	return held;
 }
 
 static void settle_heap(struct call_merge *merge)
 {
-	uint32_t number = merge->heap[0];
-	struct merge_lane *lane = &merge->lanes[number];
-
-	if (lane->first == NO_ITEM) {
+	if (merge->tracks[merge->heap[0]].first == NO_ITEM)
 		merge->heap[0] = merge->heap[--merge->heap_count];
-		if (lane->ended && number % 2) {
-			lane->next = merge->free_lane;
-			merge->free_lane = number;
-		}
-	}
 	sift_held_down(merge);
 }
 
-static void give_merged_event(struct call_merge *merge, struct merge_lane *lane,
+static void give_merged_event(struct call_merge *merge,
+			      struct merge_track *track,
 			      const struct held *held, struct merged_event *out)
 {
 	merge->given = held->arguments;
@@ -307,25 +260,25 @@ static void give_merged_event(struct call_merge *merge, struct merge_lane *lane,
 		.result = held->kind == TRACE_END ? held->arguments : NULL,
 	};
 	if (held->kind == TRACE_BEGIN)
-		lane->depth = held->depth + 1;
+		track->depth = held->depth + 1;
 	else if (held->kind == TRACE_END)
-		lane->depth = held->depth;
+		track->depth = held->depth;
 	else
-		out->depth = lane->depth;
+		out->depth = track->depth;
 }
 
-/* If the next event of the lane ends the call that *@out begins, merges
+/* If the next event of the track ends the call that *@out begins, merges
  * both. */
-static void take_leaf(struct call_merge *merge, struct merge_lane *lane,
+static void take_leaf(struct call_merge *merge, struct merge_track *track,
 		      struct merged_event *out)
 {
 	struct held end;
 
-	if (out->kind != TRACE_BEGIN || lane->first == NO_ITEM ||
-	    merge->held[lane->first].kind != TRACE_END)
+	if (out->kind != TRACE_BEGIN || track->first == NO_ITEM ||
+	    merge->held[track->first].kind != TRACE_END)
 		return;
 	end = take_first_held(merge);
-	lane->depth = end.depth;
+	track->depth = end.depth;
 	out->leaf = true;
 	out->unfinished = end.unfinished;
 	out->begin_ns = end.begin_ns;
@@ -336,7 +289,7 @@ static void take_leaf(struct call_merge *merge, struct merge_lane *lane,
 
 int call_merge_next(struct call_merge *merge, struct merged_event *out)
 {
-	struct merge_lane *lane;
+	struct merge_track *track;
 	struct held held;
 
 	free(merge->given);
@@ -346,12 +299,12 @@ int call_merge_next(struct call_merge *merge, struct merged_event *out)
 		return -ENOMEM;
 	if (!merge->heap_count)
 		return merge->result;
-	lane = &merge->lanes[merge->heap[0]];
+	track = &merge->tracks[merge->heap[0]];
 	held = take_first_held(merge);
 	merge->late += held.ns < merge->last_ns;
 	merge->last_ns = MAX(merge->last_ns, held.ns);
-	give_merged_event(merge, lane, &held, out);
-	take_leaf(merge, lane, out);
+	give_merged_event(merge, track, &held, out);
+	take_leaf(merge, track, out);
 	settle_heap(merge);
 	return 1;
 }

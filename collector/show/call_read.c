@@ -476,7 +476,9 @@ static int take_read_event(struct call_reader *reader,
 	if (!event->track)
 		return !reader->choice.thread &&
 		       pass_through(reader, event, out);
-	if (event->track->suspends)
+	if (event->track->suspends || event->track->holds ||
+	    (event->track->kind == TRACE_TRACK_WAITS &&
+	     event->kind == TRACE_INSTANT))
 		return 0;
 	track = call_track_of(reader, event->track);
 	if (!track)
