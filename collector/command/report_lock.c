@@ -107,7 +107,7 @@ static int sort_locks(struct lock_view *view)
 
 /* Sets *@first to the first part of row @number. Returns their number. */
 static size_t lock_parts_of(const struct lock_view *view, uint32_t number,
-		       const struct lock_part **first)
+			    const struct lock_part **first)
 {
 	uint32_t count = view->sums.parts.count;
 	uint32_t from = search_first(i, count, view->parts[i].row >= number);
@@ -414,7 +414,7 @@ static int read_locks(struct lock_view *view)
 					 NULL, true, &bounds, &range);
 	if (!err) {
 		progress_begin(&progress, "reading the trace", true);
-		err = trace_waits_read(path, &tell, &view->waits);
+		err = trace_waits_read(path, NULL, &tell, &view->waits);
 		progress_end(&progress);
 	}
 	if (err) {

@@ -28,7 +28,7 @@
 /* Shorter times off a CPU are left to the call. */
 #define UNREAD_NS_MIN 10000u
 #define PASSED_SHARE 100 /* of a chain: 1 % */
-#define NOT_READ "a wait that was not read"
+#define NOT_READ "an unknown object"
 #define OTHER_STACK "[another stack]"
 
 enum piece_kind { PIECE_RAN, PIECE_HAND_OVER, PIECE_OUTSIDE, PIECE_UNKNOWN };
@@ -47,13 +47,26 @@ struct path_piece {
 	uint64_t from_ns, to_ns, weight;
 };
 
-/* A thread in the second reading. */
+/* A thread while calls are read. */
 struct path_thread {
 	struct {
 		size_t at, end; /* pieces that are left */
 	} left[PIECE_KINDS];
+	uint32_t stretch; /* on a CPU: the next one */
 	uint32_t *names; /* of its open calls; texts of the reader */
 	uint32_t name_room, depth;
+};
+
+/* A thread was off the CPU, and not preempted. */
+struct path_gap {
+	const struct trace_track *thread;
+	uint64_t from_ns, to_ns;
+	uint32_t function; /* text of the reader; 0: none */
+};
+
+/* The waits in a function that have a slice. */
+struct path_read {
+	uint64_t waits, outside;
 };
 
 struct path_walk {
@@ -63,8 +76,12 @@ struct path_walk {
 	struct path_edge *edges;
 	size_t edge_count, edge_room;
 	struct path_piece *pieces;
+	struct path_gap *gaps;
+	size_t gap_count, gap_room;
+	struct path_read *reads; /* by function of gaps */
+	uint32_t read_room;
 	struct path_thread *threads; /* by number of the track */
-	uint32_t thread_count;
+	uint32_t thread_room;
 	struct trace_reader *calls; /* of the second reading */
 	uint32_t *texts; /* by number of a text of that reader */
 	uint32_t text_room;
@@ -89,72 +106,154 @@ static uint32_t path_thread_name(struct path_walk *walk,
 			 trace_reader_text(walk->waits->reader, thread->name));
 }
 
+/* --- open calls ----------------------------------------------------------- */
+
+/* Sets *@out to the thread of @event, a begin or an end of a call, before it.
+ * Returns 1, 0 for other events, or -ENOMEM. */
+static int path_thread_of(struct path_walk *walk,
+			  const struct trace_event *event,
+			  struct path_thread **out)
+{
+	if (!event->track || event->track->kind != TRACE_TRACK_THREAD ||
+	    (event->kind != TRACE_BEGIN && event->kind != TRACE_END))
+		return 0;
+	if (grow_array_zeroed(walk->threads, walk->thread_room,
+			      (size_t)event->track->number + 1))
+		return -ENOMEM;
+	*out = &walk->threads[event->track->number];
+	return 1;
+}
+
+static uint32_t innermost(const struct path_thread *thread)
+{
+	return thread->depth ? thread->names[thread->depth - 1] : 0;
+}
+
+static int change_innermost(struct path_thread *thread,
+			    const struct trace_event *event)
+{
+	thread->depth = event->depth;
+	if (event->kind == TRACE_END)
+		return 0;
+	if (grow_array(thread->names, thread->name_room,
+		       (size_t)event->depth + 1))
+		return -ENOMEM;
+	thread->names[thread->depth++] = event->site ?: event->name;
+	return 0;
+}
+
 /* --- times off a CPU that no wait explains -------------------------------- */
 
-static bool is_in_a_wait(const struct trace_wait *waits, size_t count,
-			 uint64_t from_ns, uint64_t to_ns)
+/* Keeps the gaps of the thread before @event: it records nothing while it waits.
+ * Its clock and the kernel's are some us apart. */
+static int keep_gaps(struct path_walk *walk, struct path_thread *thread,
+		     const struct trace_event *event)
 {
-	size_t after = search_first(i, count, waits[i].from_ns >= to_ns);
-
-	return after && waits[after - 1].to_ns > from_ns;
-}
-
-static int add_unread_wait(struct trace_waits *waits,
-			   const struct trace_wait *wait)
-{
-	if (grow_array_from(&waits->budget, waits->waits, waits->wait_room,
-			    waits->wait_count + 1))
-		return -ENOMEM;
-	waits->waits[waits->wait_count++] = *wait;
-	return 0;
-}
-
-/* Adds waits of @thread that the switches show, and no slice. @known: those with
- * a slice, which are at the start of waits->waits. */
-static int add_unread_of(struct path_walk *walk,
-			 const struct trace_track *thread, size_t first,
-			 size_t known)
-{
-	struct trace_wait wait = { .thread = thread,
-				   .object = trace_texts_number(
-					   &walk->waits->texts,
-					   (const uint8_t *)NOT_READ,
-					   strlen(NOT_READ)) };
 	const struct trace_stretch *ran;
-	uint32_t count = trace_sched_stretches(walk->sched, thread->tid, &ran);
+	uint32_t count =
+		trace_sched_stretches(walk->sched, event->track->tid, &ran);
+	uint32_t *at = &thread->stretch;
 
-	for (uint32_t i = 1; i < count; i++) {
-		wait.from_ns = MAX(ran[i - 1].to, thread->first_ns);
-		wait.to_ns = MIN(ran[i].from, thread->last_ns);
-		if (ran[i - 1].why != TRACE_LEFT_WAITS ||
-		    wait.to_ns < wait.from_ns + UNREAD_NS_MIN ||
-		    is_in_a_wait(walk->waits->waits + first, known,
-				 wait.from_ns, wait.to_ns))
+	for (; *at + 1 < count; ++*at) {
+		struct path_gap gap = { .thread = event->track,
+					.from_ns = ran[*at].to,
+					.to_ns = ran[*at + 1].from,
+					.function = innermost(thread) };
+
+		if (gap.from_ns + (gap.to_ns - gap.from_ns) / 2 > event->ns)
+			break;
+		if (ran[*at].why != TRACE_LEFT_WAITS ||
+		    gap.to_ns < gap.from_ns + UNREAD_NS_MIN ||
+		    gap.from_ns < event->track->first_ns)
 			continue;
-		if (add_unread_wait(walk->waits, &wait))
+		if (grow_array_from(&walk->path->budget, walk->gaps,
+				    walk->gap_room, walk->gap_count + 1))
 			return -ENOMEM;
+		walk->gaps[walk->gap_count++] = gap;
 	}
 	return 0;
 }
 
+static int take_gap_event(void *context, const struct trace_reader *reader,
+			  const struct trace_event *event)
+{
+	struct path_walk *walk = context;
+	struct path_thread *thread;
+	int got = path_thread_of(walk, event, &thread);
+
+	(void)reader;
+	if (got <= 0)
+		return got;
+	return keep_gaps(walk, thread, event)
+		       ?: change_innermost(thread, event);
+}
+
+/* Returns a wait with a slice that overlaps @gap, or NULL. */
+static const struct trace_wait *wait_in_gap(const struct trace_waits *waits,
+					    const struct path_gap *gap)
+{
+	const struct trace_wait *first;
+	size_t count = trace_waits_of(waits, gap->thread, &first);
+	size_t after = search_first(i, count, first[i].from_ns >= gap->to_ns);
+
+	return after && first[after - 1].to_ns > gap->from_ns
+		       ? &first[after - 1]
+		       : NULL;
+}
+
+/* Keeps gaps without a slice, and counts the others by function. */
+static int count_reads(struct path_walk *walk)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < walk->gap_count; i++) {
+		const struct path_gap gap = walk->gaps[i];
+		const struct trace_wait *wait = wait_in_gap(walk->waits, &gap);
+
+		if (grow_array_zeroed(walk->reads, walk->read_room,
+				      (size_t)gap.function + 1))
+			return -ENOMEM;
+		if (!wait) {
+			walk->gaps[kept++] = gap;
+			continue;
+		}
+		walk->reads[gap.function].waits++;
+		walk->reads[gap.function].outside +=
+			wait->end == WAIT_END_OUTSIDE ||
+			wait->end == WAIT_END_TIMEOUT;
+	}
+	walk->gap_count = kept;
+	return 0;
+}
+
+/* A wait without a slice is like the others of its function, by the rule for
+ * offcpu.pb.gz: three were read, and nine of ten had the same object. */
 static int add_unread_waits(struct path_walk *walk)
 {
-	const struct trace_track *thread;
-	const size_t before = walk->waits->wait_count;
+	struct trace_waits *waits = walk->waits;
 
-	for (uint32_t i = 0;
-	     (thread = trace_reader_track(walk->waits->reader, i)); i++) {
-		const struct trace_wait *first = walk->waits->waits;
-		size_t at =
-			search_first(j, before, first[j].thread->number >= i);
-		size_t end =
-			search_first(j, before, first[j].thread->number > i);
+	if (count_reads(walk))
+		return -ENOMEM;
+	for (size_t i = 0; i < walk->gap_count; i++) {
+		const struct path_gap *gap = &walk->gaps[i];
+		const struct path_read *read = &walk->reads[gap->function];
+		bool outside = read->waits >= 3 &&
+			       read->outside >= read->waits - read->waits / 10;
 
-		if (thread->kind == TRACE_TRACK_THREAD && thread->first_ns &&
-		    add_unread_of(walk, thread, at, end - at))
+		if (grow_array_from(&waits->budget, waits->waits,
+				    waits->wait_room, waits->wait_count + 1))
 			return -ENOMEM;
+		waits->waits[waits->wait_count++] = (struct trace_wait){
+			.thread = gap->thread,
+			.from_ns = gap->from_ns,
+			.to_ns = gap->to_ns,
+			.end = outside ? WAIT_END_OUTSIDE : WAIT_END_UNKNOWN,
+			.object = trace_texts_number(&waits->texts,
+						     (const uint8_t *)NOT_READ,
+						     strlen(NOT_READ)),
+		};
 	}
-	trace_waits_sort(walk->waits);
+	trace_waits_sort(waits);
 	return 0;
 }
 
@@ -397,20 +496,20 @@ static int make_pieces(struct path_walk *walk)
 	uint64_t weight = 0;
 	size_t count = 0;
 
-	for (uint32_t i = 0; trace_reader_track(walk->waits->reader, i); i++)
-		walk->thread_count = i + 1;
 	walk->pieces = calloc(walk->edge_count + 1, sizeof(*walk->pieces));
-	walk->threads =
-		calloc((size_t)walk->thread_count + 1, sizeof(*walk->threads));
-	if (!walk->pieces || !walk->threads)
+	if (!walk->pieces)
 		return -ENOMEM;
 	if (walk->edge_count)
 		qsort(walk->edges, walk->edge_count, sizeof(*walk->edges),
 		      compare_path_edges);
 	for (size_t i = 0; i < walk->edge_count; i++) {
 		const struct path_edge *edge = &walk->edges[i];
-		struct path_thread *thread = &walk->threads[edge->thread];
+		struct path_thread *thread;
 
+		if (grow_array_zeroed(walk->threads, walk->thread_room,
+				      (size_t)edge->thread + 1))
+			return -ENOMEM;
+		thread = &walk->threads[edge->thread];
 		if (!thread->left[edge->kind].end)
 			thread->left[edge->kind].at = count;
 		if (weight && edge->ns > edge[-1].ns)
@@ -421,10 +520,12 @@ static int make_pieces(struct path_walk *walk)
 		/* 0 is "no pieces", so ends count from 1 on. */
 		thread->left[edge->kind].end = count + 1;
 	}
-	for (uint32_t i = 0; i < walk->thread_count; i++)
+	for (uint32_t i = 0; i < walk->thread_room; i++) {
+		walk->threads[i].depth = 0;
 		for (int j = 0; j < PIECE_KINDS; j++)
 			if (walk->threads[i].left[j].end)
 				walk->threads[i].left[j].end--;
+	}
 	return 0;
 }
 
@@ -523,14 +624,12 @@ static int count_until(struct path_walk *walk, const struct trace_track *track,
 			size_t *at = &thread->left[kind].at;
 			struct path_piece *piece = &walk->pieces[*at];
 			struct path_piece part = *piece;
-			uint32_t name =
-				thread->depth ? thread->names[thread->depth - 1]
-					      : 0;
 
 			if (piece->from_ns >= ns)
 				break;
 			part.to_ns = MIN(piece->to_ns, ns);
-			if (count_piece(walk, track, function_text(walk, name),
+			if (count_piece(walk, track,
+					function_text(walk, innermost(thread)),
 					(enum piece_kind)kind, &part))
 				return -ENOMEM;
 			piece->from_ns = part.to_ns;
@@ -545,23 +644,12 @@ static int take_path_event(struct path_walk *walk,
 			   const struct trace_event *event)
 {
 	struct path_thread *thread;
+	int got = path_thread_of(walk, event, &thread);
 
-	/* Only a file that changes has more tracks now. */
-	if (!event->track || event->track->kind != TRACE_TRACK_THREAD ||
-	    (event->kind != TRACE_BEGIN && event->kind != TRACE_END) ||
-	    event->track->number >= walk->thread_count)
-		return 0;
-	thread = &walk->threads[event->track->number];
-	if (count_until(walk, event->track, thread, event->ns))
-		return -ENOMEM;
-	thread->depth = event->depth;
-	if (event->kind == TRACE_END)
-		return 0;
-	if (grow_array(thread->names, thread->name_room,
-		       (size_t)event->depth + 1))
-		return -ENOMEM;
-	thread->names[thread->depth++] = event->site ?: event->name;
-	return 0;
+	if (got <= 0)
+		return got;
+	return count_until(walk, event->track, thread, event->ns)
+		       ?: change_innermost(thread, event);
 }
 
 /* Divides the pieces among calls. */
@@ -575,7 +663,7 @@ static int read_path_calls(struct path_walk *walk, const char *path,
 		trace_reader_set_progress(walk->calls, progress);
 	while (!err && (got = trace_reader_next(walk->calls, &event)) > 0)
 		err = take_path_event(walk, &event);
-	for (uint32_t i = 0; !err && i < walk->thread_count; i++) {
+	for (uint32_t i = 0; !err && i < walk->thread_room; i++) {
 		const struct trace_track *track =
 			trace_reader_track(walk->calls, i);
 
@@ -593,15 +681,19 @@ static int walk_path(struct path_walk *walk, const char *path,
 		     const struct path_wish *wish,
 		     const struct read_progress *progress)
 {
+	const struct trace_waits_also also = { take_gap_event, walk };
 	struct trace_index *index = NULL;
-	int err = trace_waits_read(path, progress, &walk->waits);
+	int err;
 
-	if (err)
-		return err;
 	trace_index_read_beside(path, &index);
 	err = trace_sched_read(path, index, progress, &walk->sched);
 	trace_index_free(&index);
-	if (!err && walk->sched)
+	if (!err)
+		err = trace_waits_read(path, walk->sched ? &also : NULL,
+				       progress, &walk->waits);
+	if (err)
+		return err;
+	if (walk->sched)
 		err = add_unread_waits(walk);
 	if (!err)
 		err = wish->call_count ? walk_calls(walk, wish)
@@ -637,11 +729,13 @@ int critical_path_read(const char *file, const struct path_wish *wish,
 	err = trace_texts_init(&path->texts, &path->budget);
 	if (!err)
 		err = walk_path(&walk, file, wish, progress);
-	for (uint32_t i = 0; walk.threads && i < walk.thread_count; i++)
+	for (uint32_t i = 0; walk.threads && i < walk.thread_room; i++)
 		free(walk.threads[i].names);
 	free(walk.threads);
 	free(walk.pieces);
 	free(walk.edges);
+	free(walk.gaps);
+	free(walk.reads);
 	free(walk.texts);
 	trace_reader_close(&walk.calls);
 	trace_sched_free(&walk.sched);

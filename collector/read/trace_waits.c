@@ -374,7 +374,8 @@ static void resolve_waits(struct trace_waits *waits)
 	name_wakers(waits);
 }
 
-int trace_waits_read(const char *path, const struct read_progress *progress,
+int trace_waits_read(const char *path, const struct trace_waits_also *also,
+		     const struct read_progress *progress,
 		     struct trace_waits **out)
 {
 	struct trace_waits *waits = calloc(1, sizeof(*waits));
@@ -393,6 +394,8 @@ int trace_waits_read(const char *path, const struct read_progress *progress,
 		if (event.track && event.track->kind == TRACE_TRACK_WAITS &&
 		    !event.track->suspends)
 			err = take_wait_event(waits, &event);
+		else if (also)
+			err = also->take(also->context, waits->reader, &event);
 	if (err) {
 		trace_waits_free(&waits);
 		return err;

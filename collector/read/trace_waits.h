@@ -64,11 +64,20 @@ struct trace_waits {
 	size_t flow_count, flow_room;
 };
 
-/* Reads the trace at @path. @progress may be NULL. Returns 0, and the caller
+/* Gets each event of the trace that is no wait, while it is read. Returns 0 or
+ * -errno, which ends the reading. */
+struct trace_waits_also {
+	int (*take)(void *context, const struct trace_reader *reader,
+		    const struct trace_event *event);
+	void *context;
+};
+
+/* Reads the trace at @path. @also and @progress may be NULL. Returns 0, and the caller
  * frees *@out with trace_waits_free(). A truncated or damaged trace is read up to
  * the damage, as out->err and out->totals report. Returns -errno if the file
  * cannot be opened or memory is short; then *@out is unchanged. Logs nothing. */
-int trace_waits_read(const char *path, const struct read_progress *progress,
+int trace_waits_read(const char *path, const struct trace_waits_also *also,
+		     const struct read_progress *progress,
 		     struct trace_waits **out);
 /* Frees *@waits, which may be NULL, and clears it. */
 void trace_waits_free(struct trace_waits **waits);

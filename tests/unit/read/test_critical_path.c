@@ -310,6 +310,47 @@ TEST(path_knows_unread_parts_of_a_wait)
 	ck_assert_uint_eq(path_row_named("main", 100).on_cpu_ns, 805 * US);
 }
 
+/* Of five sleeps in take() one was not read; in work() only two were. */
+static void write_sleeps(int read)
+{
+	struct out_sched *sched;
+
+	ck_assert_int_eq(out_sched_new(2, 90, keep_switches, NULL, &sched), 0);
+	rig_begin(0, MAIN, 0);
+	rig_begin(0, TAKE, 10 * US);
+	for (int i = 0; i < 5; i++) {
+		const uint64_t at = (100 + 100 * (uint64_t)i) * US;
+
+		out_sched_in(sched, 0, START_NS + at - 50 * US, 100);
+		out_sched_out(sched, 0, START_NS + at, 100, OUT_SCHED_BLOCKED);
+		if (i != 2 && i < read)
+			rig_wait(0, "[sleep]", "", at, at + 50 * US, 0);
+	}
+	out_sched_in(sched, 0, START_NS + 550 * US, 100);
+	out_sched_end(sched, START_NS + 1000 * US);
+	out_sched_free(&sched);
+	rig_end(0, 700 * US);
+	rig_end(0, 900 * US);
+}
+
+TEST(path_takes_an_unread_wait_for_one_like_the_others)
+{
+	write_sleeps(5);
+	find_path_of_run();
+	check_sum();
+	ck_assert_uint_eq(g_path->stops.count, 0);
+	ck_assert_uint_eq(path_row_named("take", 100).outside_ns, 250 * US);
+	ck_assert_uint_eq(path_row_named("take", 100).ran_ns, 440 * US);
+}
+
+TEST(path_takes_two_read_waits_for_no_rule)
+{
+	write_sleeps(2);
+	find_path_of_run();
+	check_sum();
+	ck_assert_uint_eq(stopped_ns(PATH_STOP_WAKER, 100), 550 * US);
+}
+
 /* --- any waits ------------------------------------------------------------ */
 
 /* Waits overlap, and threads wake themselves and each other in circles. */

@@ -30,7 +30,7 @@ static void read_waits(void)
 	char path[32];
 	int fd = keep_trace(g_bytes, path);
 
-	ck_assert_int_eq(trace_waits_read(path, NULL, &g_waits), 0);
+	ck_assert_int_eq(trace_waits_read(path, NULL, NULL, &g_waits), 0);
 	ck_assert_int_eq(g_waits->err, 0);
 	close(fd);
 }
