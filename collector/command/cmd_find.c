@@ -8,7 +8,6 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "collector/base/log.h"
 #include "collector/base/size.h"
@@ -67,18 +66,11 @@ static int take_find_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
-static bool is_recording_folder(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
-}
-
 /* The operands are FUNC [DIR]. DIR FUNC is accepted as well. */
 static int take_operands(struct find_line *line, int argc, char **argv)
 {
-	bool swapped = argc == 2 && is_recording_folder(argv[0]) &&
-		       !is_recording_folder(argv[1]);
+	bool swapped = argc == 2 && trace_command_is_folder(argv[0]) &&
+		       !trace_command_is_folder(argv[1]);
 
 	if (argc < 1 || argc > 2 || !argv[0][0] || (argc == 2 && !argv[1][0])) {
 		log_err("give a function, and maybe a time and the folder of a "

@@ -15,6 +15,7 @@
 #include "collector/command/report_range.h"
 #include "collector/command/report_several.h"
 #include "collector/command/report_trace.h"
+#include "collector/command/trace_command.h"
 #include "collector/doctor/repair.h"
 #include "collector/options/limits.h"
 #include "collector/options/opts.h"
@@ -42,6 +43,7 @@ struct report_options {
 	bool markdown;
 	bool limited; /* --limit was given */
 	bool named; /* the recording was given */
+	const char *function; /* before the recording, or NULL */
 	const char *html; /* file of the page, or NULL */
 	bool no_source;
 	bool repair;
@@ -289,6 +291,21 @@ static int take_report_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
+/* The operands are [FUNC] [DIR]. DIR FUNC is accepted as well. */
+static void take_report_function(struct report_options *options, int argc,
+				 char **argv)
+{
+	bool first_is_folder = argc && trace_command_is_folder(argv[0]);
+	bool swapped = argc == 2 && first_is_folder &&
+		       !trace_command_is_folder(argv[1]);
+
+	if (argc == 2 || !first_is_folder)
+		options->function = argc ? argv[swapped] : NULL;
+	options->named = argc == 2 || first_is_folder;
+	if (options->named)
+		options->print.dir = argv[argc == 2 ? !swapped : 0];
+}
+
 static int parse_report_line(int argc, char **argv,
 			     struct report_options *options)
 {
@@ -302,6 +319,11 @@ static int parse_report_line(int argc, char **argv,
 			log_err("'': give the name of a folder");
 			return OPTS_WRONG;
 		}
+	if (options->trace_view && options->trace_view->has_function &&
+	    argc - optind <= 2) {
+		take_report_function(options, argc - optind, argv + optind);
+		return check_report_options(options);
+	}
 	if (argc - optind > 1)
 		return check_several(options);
 	if (options->by_recording) {
@@ -361,6 +383,7 @@ static int print_trace_view(const struct report_options *options)
 		.markdown = options->markdown,
 		.range = &options->part.range,
 		.thread = options->part.thread,
+		.function = options->function,
 	};
 	int err = options->trace_view->print(&view, stdout);
 
@@ -477,7 +500,7 @@ int cmd_report(int argc, char **argv)
 
 	if (result != OPTS_GO_ON)
 		return result;
-	if (argc - optind > 1)
+	if (argc - optind > 1 && !options.function)
 		return print_several(argv + optind, (size_t)(argc - optind),
 				     &options);
 	if (is_reported_part(&options) && !options.html)

@@ -5,14 +5,27 @@
 
 #include "collector/command/report_io.h"
 #include "collector/command/report_lock.h"
+#include "collector/command/report_path.h"
 #include "shared/compiler.h"
 
 static const struct report_trace_view trace_views[] = {
-	{ "io", (const char *const[]){ "total", "calls", "name", NULL },
-	  "total, calls or name", false, true, report_io_print },
-	{ "lock",
-	  (const char *const[]){ "blocked", "waits", "max", "name", NULL },
-	  "blocked, waits, max or name", true, false, report_lock_print },
+	{ .name = "io",
+	  .keys = (const char *const[]){ "total", "calls", "name", NULL },
+	  .key_text = "total, calls or name",
+	  .has_markdown = true,
+	  .print = report_io_print },
+	{ .name = "lock",
+	  .keys = (const char *const[]){ "blocked", "waits", "max", "name",
+					 NULL },
+	  .key_text = "blocked, waits, max or name",
+	  .has_range = true,
+	  .print = report_lock_print },
+	{ .name = "path",
+	  .keys = (const char *const[]){ "total", "on-cpu", "name", NULL },
+	  .key_text = "total, on-cpu or name",
+	  .has_range = true,
+	  .has_function = true,
+	  .print = report_path_print },
 };
 
 const struct report_trace_view *report_trace_find(const char *name)

@@ -21,6 +21,7 @@ struct report_trace_options {
 	bool markdown; /* only a table */
 	const struct range_command *range;
 	const char *thread; /* NULL: all */
+	const char *function; /* of has_function; NULL: none */
 };
 
 struct report_trace_view {
@@ -29,6 +30,7 @@ struct report_trace_view {
 	const char *key_text; /* the same for a message */
 	bool has_range; /* takes --from, --to and --thread */
 	bool has_markdown;
+	bool has_function; /* takes FUNC before the recording */
 	/* Reads the trace and prints the view to @out. Returns 0, -EIO if @out
 	 * cannot be written, or another -errno after logging one line; -EBADMSG
 	 * also if it has printed the rest of a damaged trace. */

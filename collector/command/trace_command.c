@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "collector/base/log.h"
@@ -33,6 +34,13 @@ static int path_of(const char *dir, const char *name, char path[PATH_MAX])
 int trace_command_path(const char *dir, char path[PATH_MAX])
 {
 	return path_of(dir, TRACE_NAME, path);
+}
+
+bool trace_command_is_folder(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
 static bool is_finished(const char *dir)

@@ -14,6 +14,8 @@
 
 /* Sets @path to the trace in the folder @dir. Returns 0 or -ENAMETOOLONG. */
 int trace_command_path(const char *dir, char path[PATH_MAX]);
+/* Returns true if @path is a folder, and no function's name. */
+bool trace_command_is_folder(const char *path);
 /* Logs error @err of opening the trace in @dir. */
 void trace_command_log_open(const char *dir, int err);
 

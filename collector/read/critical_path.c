@@ -259,8 +259,10 @@ static int add_unread_waits(struct path_walk *walk)
 
 /* --- the chain ------------------------------------------------------------ */
 
-static int add_piece(struct path_walk *walk, const struct trace_track *thread,
-		     enum piece_kind kind, uint64_t from_ns, uint64_t to_ns)
+static int add_path_piece(struct path_walk *walk,
+			  const struct trace_track *thread,
+			  enum piece_kind kind, uint64_t from_ns,
+			  uint64_t to_ns)
 {
 	struct path_edge edge = { .ns = from_ns,
 				  .thread = thread->number,
@@ -352,7 +354,8 @@ static int follow_waker(struct path_walk *walk, struct path_at *at,
 
 	release_ns =
 		MAX(MIN(release_ns, end_ns - 1), MAX(wait->from_ns, begin_ns));
-	if (add_piece(walk, at->thread, PIECE_HAND_OVER, release_ns, end_ns) ||
+	if (add_path_piece(walk, at->thread, PIECE_HAND_OVER, release_ns,
+			   end_ns) ||
 	    count_hand_over(walk, wait, end_ns - release_ns))
 		return -ENOMEM;
 	*at = (struct path_at){ wait->waker, release_ns };
@@ -365,7 +368,8 @@ static int follow_waker(struct path_walk *walk, struct path_at *at,
 		return stop_path(walk, PATH_STOP_WAITED, at->thread, own,
 				 release_ns - begin_ns);
 	at->ns = MAX(own->from_ns, begin_ns);
-	if (add_piece(walk, at->thread, PIECE_HAND_OVER, at->ns, release_ns))
+	if (add_path_piece(walk, at->thread, PIECE_HAND_OVER, at->ns,
+			   release_ns))
 		return -ENOMEM;
 	return at->ns > begin_ns;
 }
@@ -383,14 +387,14 @@ static int step_back(struct path_walk *walk, struct path_at *at,
 
 	if (!wait || end_ns <= begin_ns) {
 		start_ns = MIN(start_ns, at->ns);
-		if (add_piece(walk, at->thread, PIECE_RAN,
-			      wait ? begin_ns : start_ns, at->ns))
+		if (add_path_piece(walk, at->thread, PIECE_RAN,
+				   wait ? begin_ns : start_ns, at->ns))
 			return -ENOMEM;
 		return wait ? 0
 			    : stop_path(walk, PATH_STOP_START, at->thread, NULL,
 					start_ns - begin_ns);
 	}
-	if (add_piece(walk, at->thread, PIECE_RAN, end_ns, at->ns))
+	if (add_path_piece(walk, at->thread, PIECE_RAN, end_ns, at->ns))
 		return -ENOMEM;
 	if (wait->end == WAIT_END_THREAD && wait->waker)
 		return follow_waker(walk, at, wait, begin_ns, end_ns);
@@ -404,7 +408,7 @@ static int step_back(struct path_walk *walk, struct path_at *at,
 		*passed_ns -= end_ns - from_ns;
 		kind = PIECE_UNKNOWN;
 	}
-	if (add_piece(walk, at->thread, kind, from_ns, end_ns))
+	if (add_path_piece(walk, at->thread, kind, from_ns, end_ns))
 		return -ENOMEM;
 	at->ns = from_ns;
 	return from_ns > begin_ns;
@@ -616,8 +620,9 @@ static int count_piece(struct path_walk *walk, const struct trace_track *track,
 }
 
 /* Counts the pieces of @track up to @ns, where its innermost call changes. */
-static int count_until(struct path_walk *walk, const struct trace_track *track,
-		       struct path_thread *thread, uint64_t ns)
+static int count_pieces_until(struct path_walk *walk,
+			      const struct trace_track *track,
+			      struct path_thread *thread, uint64_t ns)
 {
 	for (int kind = 0; kind < PIECE_KINDS; kind++)
 		while (thread->left[kind].at < thread->left[kind].end) {
@@ -648,7 +653,7 @@ static int take_path_event(struct path_walk *walk,
 
 	if (got <= 0)
 		return got;
-	return count_until(walk, event->track, thread, event->ns)
+	return count_pieces_until(walk, event->track, thread, event->ns)
 		       ?: change_innermost(thread, event);
 }
 
@@ -669,8 +674,8 @@ static int read_path_calls(struct path_walk *walk, const char *path,
 
 		walk->threads[i].depth = 0;
 		if (track)
-			err = count_until(walk, track, &walk->threads[i],
-					  UINT64_MAX);
+			err = count_pieces_until(walk, track, &walk->threads[i],
+						 UINT64_MAX);
 	}
 	return err;
 }

@@ -97,9 +97,11 @@ done <<-'END'
 	perfrec report --stack=1|option '--stacks' takes no value, but '1' was given; see
 	perfrec report --veiw cpu|unknown option '--veiw' .did you mean '--view'\?.
 	perfrec report --s self|option '--s' is ambiguous: choose --sort or --stacks; see
-	perfrec report --view all|--view 'all': choose functions, cpu, heap, span, wait, lock or io
+	perfrec report --view all|--view 'all': choose functions, cpu, heap, span, wait, lock, path or io
 	perfrec report --sort size|--sort 'size': choose self, total, calls, median, p99, max, on-cpu, runnable, blocked, switches or name
 	perfrec report --view lock --sort total|--sort 'total': choose blocked, waits, max or name
+	perfrec report --view path --sort self|--sort 'self': choose total, on-cpu or name
+	perfrec report --view path --stacks|--stacks: choose --view cpu, heap, span or wait
 	perfrec report --view lock --markdown|--view lock has no --markdown: leave it out
 	perfrec report --view lock --from 2s --to 1s|--to '1s': that is before --from '2s': give a later time
 	perfrec report --view cpu --sort calls|--sort 'calls': choose self, total, samples or name

@@ -47,7 +47,7 @@ offers 'exact' perfrec record --alloc = ex
 offers 'off auto exact sampled' perfrec record --alloc =
 offers '--compress' perfrec record --alloc = exact --com
 offers '--compress' perfrec record --alloc exact -q --com
-offers 'functions cpu heap span wait lock io' perfrec report --view ''
+offers 'functions cpu heap span wait lock path io' perfrec report --view ''
 offers '--view' perfrec report folder --vi
 offers 'cpu' perfrec report folder --view cp
 offers 'error warning info debug' perfrec-collect --log ''

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * perfrec report --view lock of a trace: its text and its JSON.
+ * perfrec report --view lock and path of a trace: text and JSON.
  */
 #include <errno.h>
 #include <jansson.h>
@@ -155,4 +155,79 @@ TEST(report_lock_of_a_trace_without_locks_fails)
 		print_to_text("lock",
 			      &(struct report_trace_options){ .limit = 20 }),
 		-ENOENT);
+}
+
+/* --- view path ------------------------------------------------------------ */
+
+/* t1 puts until 300, and t0 goes on after a hand-over of 20. */
+static void write_path(void)
+{
+	rig_begin(0, MAIN, 0);
+	rig_call(0, TAKE, 90 * MS, 350 * MS);
+	rig_end(0, 900 * MS);
+	rig_call(1, PUT, 40 * MS, 310 * MS);
+	rig_wait(0, MUTEX, "lock=" LOCK ",woken_by=t1,woken_in=put", 100 * MS,
+		 320 * MS, 9);
+	rig_hold(1, 0, LOCK, "put", 60 * MS, 300 * MS, 9);
+}
+
+/* clang-format off */
+static const char g_path_of_run[] =
+"\nperfrec: data\n\n"
+"  path       900 ms, of the run\n"
+"  unknown    40.0 ms (4.4 %): no record says who started thread 101 t1\n"
+"  hand-over  1 time, 20.0 ms: 101 t1 in put ended waits of 100 t0 for " MUTEX "\n\n"
+"      %       time     on CPU   runnable  hand-over    outside    unknown  thread    function\n"
+"   61.1     550 ms          ?          ?       0 ns       0 ns       0 ns  100 t0    main\n"
+"   28.9     260 ms          ?          ?       0 ns       0 ns       0 ns  101 t1    put\n"
+"  (2 of 3 rows; all: --limit 0)\n";
+static const char g_path_of_call[] =
+"\nperfrec: data\n\n"
+"  path       260 ms, of 1 call of ta*\n"
+"  hand-over  1 time, 20.0 ms: 101 t1 in put ended waits of 100 t0 for " MUTEX "\n\n"
+"      %       time     on CPU   runnable  hand-over    outside    unknown  thread    function\n"
+"   80.8     210 ms          ?          ?       0 ns       0 ns       0 ns  101 t1    put\n"
+"   19.2    50.0 ms          ?          ?    20.0 ms       0 ns       0 ns  100 t0    take\n";
+/* clang-format on */
+
+TEST(report_path_of_the_run)
+{
+	write_path();
+	expect_text("path", &(struct report_trace_options){ .limit = 2 },
+		    g_path_of_run);
+}
+
+TEST(report_path_of_a_call)
+{
+	write_path();
+	expect_text("path",
+		    &(struct report_trace_options){ .limit = 20,
+						    .function = "ta*" },
+		    g_path_of_call);
+}
+
+TEST(report_path_writes_json)
+{
+	write_path();
+	ck_assert_int_eq(
+		print_to_text("path",
+			      &(struct report_trace_options){ .json = true }),
+		0);
+	ck_assert_int_eq(json_of("functions", 0, "time_ns"), 550 * MS);
+	ck_assert_int_eq(json_of("functions", 1, "ran_ns"), 260 * MS);
+	ck_assert_int_eq(json_of("hand_overs", 0, "hand_over_ns"), 20 * MS);
+	ck_assert_int_eq(json_of("stops", 0, "unknown_ns"), 40 * MS);
+}
+
+static const struct report_trace_options g_pathless[] = {
+	{ .function = "no such" }, { .function = "take > 1s" },
+	{ .function = "take >" },  { .thread = "t9" },
+	{ .thread = "t3" },
+};
+
+TEST(report_path_of_nothing_fails, EACH(0, ARRAY_SIZE(g_pathless)))
+{
+	write_path();
+	ck_assert_int_lt(print_to_text("path", &g_pathless[_i]), 0);
+	ck_assert_str_eq(g_text, "");
 }

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/report_path.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/json_text.h"
+#include "collector/base/log.h"
+#include "collector/base/size.h"
+#include "collector/base/text_out.h"
+#include "collector/command/range_command.h"
+#include "collector/command/report_trace.h"
+#include "collector/command/trace_command.h"
+#include "collector/options/call_expression.h"
+#include "collector/options/opts.h"
+#include "collector/read/call_search.h"
+#include "collector/read/critical_path.h"
+#include "collector/show/progress.h"
+#include "collector/show/table.h"
+#include "collector/show/terminal.h"
+#include "shared/compiler.h"
+
+#define REPORT_PATH_VERSION 1
+#define LINES_SHOWN 10 /* above the table; more: --limit 0 */
+#define NO_CALL "[no call]"
+#define THREAD_TEXT 64
+
+struct path_view {
+	const struct report_trace_options *options;
+	char file[PATH_MAX]; /* the trace */
+	struct time_range range;
+	struct path_call *calls; /* of options->function */
+	size_t call_count;
+	uint64_t unseen; /* more calls that match */
+	struct critical_path *path;
+};
+
+static const char *path_view_text(const struct path_view *view, uint32_t number)
+{
+	return trace_texts_get(&view->path->texts, number);
+}
+
+static uint64_t path_row_ns(const struct path_row *row)
+{
+	return row->ran_ns + row->hand_over_ns + row->outside_ns +
+	       row->unknown_ns;
+}
+
+/* --- the calls ------------------------------------------------------------ */
+
+static bool saw_path_function(const void *search, uint32_t text)
+{
+	return call_search_saw_function(search, text);
+}
+
+static int compare_path_calls(const void *left, const void *right)
+{
+	const struct path_call *a = left, *b = right;
+
+	if (a->uuid != b->uuid)
+		return a->uuid < b->uuid ? -1 : 1;
+	if (a->from_ns != b->from_ns)
+		return a->from_ns < b->from_ns ? -1 : 1;
+	return (a->to_ns < b->to_ns) - (a->to_ns > b->to_ns);
+}
+
+/* Drops calls inside of other calls of the function. */
+static void drop_inner_calls(struct path_view *view)
+{
+	size_t kept = 0;
+
+	qsort(view->calls, view->call_count, sizeof(*view->calls),
+	      compare_path_calls);
+	for (size_t i = 0; i < view->call_count; i++) {
+		const struct path_call *outer =
+			kept ? &view->calls[kept - 1] : NULL;
+
+		if (!outer || outer->uuid != view->calls[i].uuid ||
+		    outer->to_ns < view->calls[i].to_ns)
+			view->calls[kept++] = view->calls[i];
+	}
+	view->call_count = kept;
+}
+
+static int keep_path_calls(struct path_view *view,
+			   const struct call_search *search)
+{
+	if (!search->count) {
+		if (!search->met_function)
+			trace_command_say_function(
+				"--view path", view->options->function,
+				search->reader, saw_path_function, search);
+		else if (!search->met_thread)
+			trace_command_say_thread(view->options->thread,
+						 search->reader);
+		else
+			log_err("--view path '%.200s': no call matches; "
+				"perfrec find lists calls",
+				view->options->function);
+		return -ESRCH;
+	}
+	view->calls = calloc(search->count, sizeof(*view->calls));
+	if (!view->calls)
+		return -ENOMEM;
+	for (size_t i = 0; i < search->count; i++)
+		view->calls[i] =
+			(struct path_call){ search->calls[i].track->uuid,
+					    search->calls[i].begin_ns,
+					    search->calls[i].end_ns };
+	view->call_count = search->count;
+	view->unseen = search->matched - search->count;
+	drop_inner_calls(view);
+	return 0;
+}
+
+/* Returns 0, or -ESRCH or -EINVAL after one line in the log, or another
+ * -errno. */
+static int find_path_calls(struct path_view *view,
+			   const struct read_progress *tell)
+{
+	struct call_expression expression;
+	struct expression_error error;
+	struct call_wish wish = { .range = view->range,
+				  .thread = view->options->thread };
+	struct call_search *search;
+	int err;
+
+	if (call_expression_parse(view->options->function, &expression,
+				  &error)) {
+		expression_complain("--view path", view->options->function,
+				    &error);
+		return -EINVAL;
+	}
+	wish.function = expression.function;
+	wish.min_ns = expression.min_ns;
+	wish.max_ns = expression.max_ns;
+	if (expression.conditions.count)
+		wish.conditions = &expression.conditions;
+	err = call_search_run(view->file, &wish, tell, &search);
+	if (err)
+		return err;
+	err = keep_path_calls(view, search);
+	call_search_free(&search);
+	return err;
+}
+
+/* --- order ---------------------------------------------------------------- */
+
+struct path_order {
+	const struct path_view *view;
+	const char *key;
+};
+
+static int compare_path_rows(const void *left, const void *right, void *context)
+{
+	const struct path_order *order = context;
+	const struct path_row *a = left, *b = right;
+	bool by_name = !strcmp(order->key, "name");
+	bool by_cpu = !strcmp(order->key, "on-cpu");
+	uint64_t first = by_cpu ? a->on_cpu_ns : path_row_ns(a);
+	uint64_t second = by_cpu ? b->on_cpu_ns : path_row_ns(b);
+	int names = strcmp(path_view_text(order->view, a->function),
+			   path_view_text(order->view, b->function));
+
+	if (!by_name && first != second)
+		return first > second ? -1 : 1;
+	return names ?: (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static int compare_hand_overs(const void *left, const void *right)
+{
+	const struct path_hand_over *a = left, *b = right;
+
+	if (a->times != b->times)
+		return a->times > b->times ? -1 : 1;
+	return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+static int compare_path_stops(const void *left, const void *right)
+{
+	const struct path_stop *a = left, *b = right;
+
+	return (a->ns < b->ns) - (a->ns > b->ns);
+}
+
+static void sort_path(const struct path_view *view)
+{
+	struct critical_path *path = view->path;
+	struct path_order order = { view, view->options->sort ?: "total" };
+
+	if (path->rows.count)
+		qsort_r(path->rows.items, path->rows.count,
+			sizeof(struct path_row), compare_path_rows, &order);
+	if (path->hand_overs.count)
+		qsort(path->hand_overs.items, path->hand_overs.count,
+		      sizeof(struct path_hand_over), compare_hand_overs);
+	if (path->stops.count)
+		qsort(path->stops.items, path->stops.count,
+		      sizeof(struct path_stop), compare_path_stops);
+}
+
+/* --- JSON ----------------------------------------------------------------- */
+
+static json_t *path_row_json(const struct path_view *view,
+			     const struct path_row *row)
+{
+	bool known = view->path->has_switches;
+
+	return json_pack(
+		"{s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:I}",
+		"function", json_text(path_view_text(view, row->function)),
+		"thread", json_text(path_view_text(view, row->thread)), "tid",
+		(json_int_t)row->tid, "time_ns", (json_int_t)path_row_ns(row),
+		"ran_ns", (json_int_t)row->ran_ns, "on_cpu_ns",
+		known ? json_number(row->on_cpu_ns) : json_null(),
+		"runnable_ns",
+		known ? json_number(row->runnable_ns) : json_null(),
+		"hand_over_ns", (json_int_t)row->hand_over_ns, "outside_ns",
+		(json_int_t)row->outside_ns, "unknown_ns",
+		(json_int_t)row->unknown_ns);
+}
+
+static json_t *hand_overs_json(const struct path_view *view)
+{
+	const struct path_hand_over *at = view->path->hand_overs.items;
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < view->path->hand_overs.count; i++, at++)
+		json_array_append_new(
+			list,
+			json_pack("{s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I}",
+				  "object",
+				  json_text(path_view_text(view, at->object)),
+				  "function",
+				  json_text(path_view_text(view, at->function)),
+				  "from",
+				  json_text(path_view_text(view, at->from)),
+				  "from_tid", (json_int_t)at->from_tid, "to",
+				  json_text(path_view_text(view, at->to)),
+				  "to_tid", (json_int_t)at->to_tid, "times",
+				  (json_int_t)at->times, "hand_over_ns",
+				  (json_int_t)at->ns));
+	return list;
+}
+
+static json_t *stops_json(const struct path_view *view)
+{
+	static const char *const why[] = { [PATH_STOP_WAKER] = "waker",
+					   [PATH_STOP_SILENT] = "silent",
+					   [PATH_STOP_START] = "start",
+					   [PATH_STOP_WAITED] = "waited" };
+	const struct path_stop *at = view->path->stops.items;
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < view->path->stops.count; i++, at++)
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:o, s:o, s:I, s:I, s:I}", "why",
+				  why[at->why], "object",
+				  json_text(path_view_text(view, at->object)),
+				  "thread",
+				  json_text(path_view_text(view, at->thread)),
+				  "tid", (json_int_t)at->tid, "times",
+				  (json_int_t)at->times, "unknown_ns",
+				  (json_int_t)at->ns));
+	return list;
+}
+
+static int print_path_json(const struct path_view *view, size_t count,
+			   FILE *out)
+{
+	const struct path_row *rows = view->path->rows.items;
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(list, path_row_json(view, &rows[i]));
+	return json_text_print(
+		json_pack("{s:i, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:o}",
+			  "version", REPORT_PATH_VERSION, "view", "path",
+			  "function",
+			  view->options->function
+				  ? json_text(view->options->function)
+				  : json_null(),
+			  "paths", (json_int_t)view->path->chains, "left_out",
+			  (json_int_t)view->unseen, "length_ns",
+			  (json_int_t)view->path->length_ns, "functions", list,
+			  "hand_overs", hand_overs_json(view), "stops",
+			  stops_json(view)),
+		out);
+}
+
+/* --- text ----------------------------------------------------------------- */
+
+static const char *path_thread_text(const struct path_view *view, uint32_t tid,
+				    uint32_t name, char text[THREAD_TEXT])
+{
+	snprintf(text, THREAD_TEXT, "%u %.40s", tid,
+		 path_view_text(view, name));
+	return text;
+}
+
+static double share_of_path(const struct path_view *view, uint64_t ns)
+{
+	return view->path->length_ns
+		       ? 100 * (double)ns / (double)view->path->length_ns
+		       : 0;
+}
+
+static void print_path_head(const struct path_view *view, FILE *out)
+{
+	const struct critical_path *path = view->path;
+	char length[SIZE_TEXT], count[SIZE_TEXT];
+
+	fputs("\nperfrec: ", out);
+	text_out(view->options->dir, out);
+	size_format_ns(path->length_ns, length);
+	size_format_count(path->chains, count);
+	if (view->options->function) {
+		fprintf(out, "\n\n  path       %s, of %s call%s of ", length,
+			count, size_plural(path->chains));
+		text_out(view->options->function, out);
+	} else {
+		fprintf(out, "\n\n  path       %s, of the run", length);
+	}
+	fputc('\n', out);
+	if (view->unseen)
+		fprintf(out, "             without %s shorter calls\n",
+			size_format_count(view->unseen, count));
+}
+
+static void print_path_stop(const struct path_view *view,
+			    const struct path_stop *stop, FILE *out)
+{
+	char ns[SIZE_TEXT], thread[THREAD_TEXT];
+
+	fprintf(out,
+		"  unknown    %s (%.1f %%): ", size_format_ns(stop->ns, ns),
+		share_of_path(view, stop->ns));
+	path_thread_text(view, stop->tid, stop->thread, thread);
+	switch ((enum path_stop_why)stop->why) {
+	case PATH_STOP_WAKER:
+	case PATH_STOP_SILENT:
+		fputs(stop->why == PATH_STOP_WAKER
+			      ? "no record says who ended the wait of thread "
+			      : "no call was recorded of the thread that ended "
+				"the wait of thread ",
+		      out);
+		text_out(thread, out);
+		fputs(" for ", out);
+		text_out(path_view_text(view, stop->object), out);
+		break;
+	case PATH_STOP_START:
+		fputs("no record says who started thread ", out);
+		text_out(thread, out);
+		break;
+	case PATH_STOP_WAITED:
+		fputs("by the trace, thread ", out);
+		text_out(thread, out);
+		fputs(" waited when it ended another wait", out);
+		break;
+	}
+	if (stop->times > 1)
+		fprintf(out, " (%llu times)", (unsigned long long)stop->times);
+	fputc('\n', out);
+}
+
+static void print_path_stops(const struct path_view *view, FILE *out)
+{
+	const struct path_stop *stops = view->path->stops.items;
+	const uint32_t count = view->path->stops.count;
+	const uint32_t shown = view->options->limit
+				       ? MIN(count, (uint32_t)LINES_SHOWN)
+				       : count;
+	uint64_t rest_ns = 0;
+	char ns[SIZE_TEXT];
+
+	for (uint32_t i = 0; i < count; i++)
+		if (i < shown)
+			print_path_stop(view, &stops[i], out);
+		else
+			rest_ns += stops[i].ns;
+	if (shown < count)
+		fprintf(out,
+			"             %s (%.1f %%) for %u other reasons "
+			"(--limit 0)\n",
+			size_format_ns(rest_ns, ns),
+			share_of_path(view, rest_ns), count - shown);
+}
+
+static void print_hand_over(const struct path_view *view,
+			    const struct path_hand_over *at, FILE *out)
+{
+	char ns[SIZE_TEXT], times[SIZE_TEXT], thread[THREAD_TEXT];
+
+	fprintf(out, "  hand-over  %s time%s, %s: ",
+		size_format_count(at->times, times), size_plural(at->times),
+		size_format_ns(at->ns, ns));
+	text_out(path_thread_text(view, at->from_tid, at->from, thread), out);
+	if (at->function) {
+		fputs(" in ", out);
+		text_out(path_view_text(view, at->function), out);
+	}
+	fputs(" ended waits of ", out);
+	text_out(path_thread_text(view, at->to_tid, at->to, thread), out);
+	fputs(" for ", out);
+	text_out(path_view_text(view, at->object), out);
+	fputc('\n', out);
+}
+
+static void print_hand_overs(const struct path_view *view, FILE *out)
+{
+	const struct path_hand_over *hand_overs = view->path->hand_overs.items;
+	const uint32_t count = view->path->hand_overs.count;
+	const uint32_t shown = view->options->limit
+				       ? MIN(count, (uint32_t)LINES_SHOWN)
+				       : count;
+
+	for (uint32_t i = 0; i < shown; i++)
+		print_hand_over(view, &hand_overs[i], out);
+	if (shown < count)
+		fprintf(out,
+			"             between %u other pairs (--limit 0)\n",
+			count - shown);
+}
+
+static void add_path_row(const struct path_view *view, struct table *table,
+			 const struct path_row *row)
+{
+	char share[16], time[SIZE_TEXT], on_cpu[SIZE_TEXT] = "?";
+	char runnable[SIZE_TEXT] = "?", hand_over[SIZE_TEXT];
+	char outside[SIZE_TEXT], unknown[SIZE_TEXT], thread[THREAD_TEXT];
+
+	snprintf(share, sizeof(share), "%.1f",
+		 share_of_path(view, path_row_ns(row)));
+	if (view->path->has_switches) {
+		size_format_ns(row->on_cpu_ns, on_cpu);
+		size_format_ns(row->runnable_ns, runnable);
+	}
+	table_add(
+		table,
+		(const char *[]){
+			share, size_format_ns(path_row_ns(row), time), on_cpu,
+			runnable, size_format_ns(row->hand_over_ns, hand_over),
+			size_format_ns(row->outside_ns, outside),
+			size_format_ns(row->unknown_ns, unknown),
+			path_thread_text(view, row->tid, row->thread, thread) },
+		row->function ? path_view_text(view, row->function) : NO_CALL,
+		"");
+}
+
+static int print_path_table(const struct path_view *view, size_t count,
+			    FILE *out)
+{
+	static const struct table_column columns[] = {
+		{ "%", 5, false, 0 },	      { "time", 9, false, 0 },
+		{ "on CPU", 9, false, 2 },    { "runnable", 9, false, 3 },
+		{ "hand-over", 9, false, 4 }, { "outside", 9, false, 5 },
+		{ "unknown", 9, false, 6 },   { "thread", 8, true, 1 },
+	};
+	const struct terminal terminal = terminal_of(out);
+	const struct critical_path *path = view->path;
+	const struct path_row *rows = path->rows.items;
+	struct table table;
+	int err;
+
+	print_path_head(view, out);
+	print_path_stops(view, out);
+	print_hand_overs(view, out);
+	fputc('\n', out);
+	table_init(&table, columns, ARRAY_SIZE(columns), "function");
+	table.full_names = view->options->full_names;
+	for (size_t i = 0; i < count; i++)
+		add_path_row(view, &table, &rows[i]);
+	err = table_print(&table, &terminal, out);
+	table_release(&table);
+	if (!err && count < path->rows.count)
+		fprintf(out, "  (%zu of %u rows; all: --limit 0)\n", count,
+			path->rows.count);
+	return err ? err : fflush(out) || ferror(out) ? -EIO : 0;
+}
+
+/* --- the view ------------------------------------------------------------- */
+
+static int print_found_path(struct path_view *view, FILE *out)
+{
+	const struct report_trace_options *options = view->options;
+	size_t count = view->path->rows.count;
+
+	if (!view->path->chains) {
+		log_err("'%s' has no calls of threads%s, so it has no path",
+			options->dir,
+			options->thread || range_command_given(options->range)
+				? " in the chosen part"
+				: "");
+		return -ENOENT;
+	}
+	sort_path(view);
+	if (options->limit)
+		count = MIN(count, options->limit);
+	return options->json ? print_path_json(view, count, out)
+			     : print_path_table(view, count, out);
+}
+
+/* Returns 0, or -errno after one line in the log. */
+static int read_path(struct path_view *view)
+{
+	const struct report_trace_options *options = view->options;
+	struct path_wish wish = { .thread = options->thread };
+	struct trace_bounds bounds;
+	struct progress progress;
+	const struct read_progress tell = { progress_tell, &progress };
+	int err = trace_command_path(options->dir, view->file);
+
+	view->range = TIME_RANGE_ALL;
+	if (!err && range_command_given(options->range))
+		err = range_command_read(options->range, options->dir,
+					 view->file, NULL, true, &bounds,
+					 &view->range);
+	progress_begin(&progress, "reading the trace", true);
+	if (!err && options->function)
+		err = find_path_calls(view, &tell);
+	wish.range = view->range;
+	wish.calls = view->calls;
+	wish.call_count = view->call_count;
+	if (!err)
+		err = critical_path_read(view->file, &wish, &tell, &view->path);
+	progress_end(&progress);
+	if (err == -ENOMEM)
+		log_err("out of memory");
+	else if (err && err != -EDOM && err != -ESRCH && err != -EINVAL)
+		trace_command_log_open(options->dir, err);
+	if (!err && !view->path->met_thread) {
+		log_err("--thread '%.200s': no thread has that number or name",
+			options->thread);
+		err = -ENOENT;
+	}
+	return err;
+}
+
+int report_path_print(const struct report_trace_options *options, FILE *out)
+{
+	struct path_view view = { .options = options };
+	int err = read_path(&view);
+
+	if (!err)
+		err = print_found_path(&view, out);
+	if (!err && trace_command_check(options->dir, view.path->err,
+					&view.path->totals) != OPTS_OK)
+		err = -EBADMSG;
+	free(view.calls);
+	critical_path_free(&view.path);
+	return err;
+}
