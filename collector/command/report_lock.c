@@ -40,10 +40,10 @@ static const char *view_text(const struct lock_view *view, uint32_t number)
 	return trace_texts_get(&view->waits->texts, number);
 }
 
-static const struct lock_row *row_at(const struct lock_view *view, size_t i)
+static const struct lock_row *lock_row_at(const struct lock_view *view,
+					  uint32_t number)
 {
-	return &(
-		(const struct lock_row *)view->sums.rows.items)[view->order[i]];
+	return &((const struct lock_row *)view->sums.rows.items)[number];
 }
 
 /* --- order ---------------------------------------------------------------- */
@@ -59,9 +59,8 @@ static uint64_t lock_key(const char *key, const struct lock_row *row)
 static int compare_lock_rows(const void *left, const void *right, void *context)
 {
 	const struct lock_view *view = context;
-	const struct lock_row *rows = view->sums.rows.items;
-	const struct lock_row *a = &rows[*(const uint32_t *)left];
-	const struct lock_row *b = &rows[*(const uint32_t *)right];
+	const struct lock_row *a = lock_row_at(view, *(const uint32_t *)left);
+	const struct lock_row *b = lock_row_at(view, *(const uint32_t *)right);
 	const char *key = view->options->sort ?: "blocked";
 	uint64_t first = lock_key(key, a), second = lock_key(key, b);
 	int names = strcmp(view_text(view, a->lock), view_text(view, b->lock));
@@ -86,7 +85,6 @@ static int compare_lock_parts(const void *left, const void *right)
 
 static int sort_locks(struct lock_view *view)
 {
-	const struct lock_row *rows = view->sums.rows.items;
 	uint32_t count = view->sums.rows.count;
 
 	view->order = calloc((size_t)count + 1, sizeof(*view->order));
@@ -94,7 +92,8 @@ static int sort_locks(struct lock_view *view)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < count; i++) {
 		view->order[i] = i;
-		view->has_processes |= rows[i].process != rows[0].process;
+		view->has_processes |= lock_row_at(view, i)->process !=
+				       lock_row_at(view, 0)->process;
 	}
 	qsort_r(view->order, count, sizeof(*view->order), compare_lock_rows,
 		view);
@@ -119,33 +118,15 @@ static size_t lock_parts_of(const struct lock_view *view, uint32_t number,
 
 /* --- JSON ----------------------------------------------------------------- */
 
-static json_t *parts_json(const struct lock_view *view, uint32_t number)
-{
-	const struct lock_part *part;
-	size_t count = lock_parts_of(view, number, &part);
-	json_t *list = json_array();
-
-	for (; count; count--, part++)
-		json_array_append_new(
-			list,
-			json_pack("{s:o, s:o, s:I, s:I, s:I}", "function",
-				  json_text(view_text(view, part->function)),
-				  "thread",
-				  json_text(view_text(view, part->thread)),
-				  "tid", (json_int_t)part->tid, "times",
-				  (json_int_t)part->times, "blocked_ns",
-				  (json_int_t)part->ns));
-	return list;
-}
-
 static json_t *lock_json(const struct lock_view *view, uint32_t number)
 {
-	const struct lock_row *row =
-		&((const struct lock_row *)view->sums.rows.items)[number];
+	const struct lock_row *row = lock_row_at(view, number);
 	const struct trace_track *process =
 		trace_reader_track(view->waits->reader, row->process);
-	json_t *parts = parts_json(view, number);
-	json_t *lock = json_pack("{s:o, s:I, s:I, s:I, s:o, s:I}", "lock",
+	const struct lock_part *part;
+	size_t count = lock_parts_of(view, number, &part);
+	json_t *parts = json_array();
+	json_t *lock = json_pack("{s:o, s:I, s:I, s:I, s:O, s:I}", "lock",
 				 json_text(view_text(view, row->lock)), "pid",
 				 (json_int_t)(process ? process->pid : 0),
 				 "waits", (json_int_t)row->waits, "blocked_ns",
@@ -153,6 +134,17 @@ static json_t *lock_json(const struct lock_view *view, uint32_t number)
 				 row->held ? "holders" : "wakers", parts,
 				 "unknown_ns", (json_int_t)row->unknown_ns);
 
+	for (; count; count--, part++)
+		json_array_append_new(
+			parts,
+			json_pack("{s:o, s:o, s:I, s:I, s:I}", "function",
+				  json_text(view_text(view, part->function)),
+				  "thread",
+				  json_text(view_text(view, part->thread)),
+				  "tid", (json_int_t)part->tid, "times",
+				  (json_int_t)part->times, "blocked_ns",
+				  (json_int_t)part->ns));
+	json_decref(parts);
 	json_object_update_new(
 		lock,
 		row->held
@@ -215,9 +207,10 @@ static void add_lock_line(struct lock_lines *lines, uint64_t ns,
 	table_add_below(lines->table, line, NULL);
 }
 
+/* Adds "held in commit, thread 4713 worker-3". */
 static void add_part_line(const struct lock_view *view,
 			  struct lock_lines *lines,
-			  const struct lock_part *part, const char *what)
+			  const struct lock_part *part, bool held)
 {
 	char name[NAME_FOLD_BYTES], text[2 * NAME_FOLD_BYTES];
 	const char *function = view_text(view, part->function);
@@ -228,7 +221,7 @@ static void add_part_line(const struct lock_view *view,
 		name_fold_clean(function, name);
 	else
 		name_fold(function, name);
-	length = snprintf(text, sizeof(text), "%s%s%s", what,
+	length = snprintf(text, sizeof(text), "%s%s%s", held ? "held" : "woken",
 			  name[0] ? " in " : "", name);
 	if (part->tid)
 		snprintf(text + length, sizeof(text) - (size_t)length,
@@ -239,43 +232,19 @@ static void add_part_line(const struct lock_view *view,
 	add_lock_line(lines, part->ns, text);
 }
 
-static void add_part_lines(const struct lock_view *view,
-			   struct lock_lines *lines, uint32_t number)
+static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
+			 uint32_t number)
 {
-	const struct lock_row *row =
-		&((const struct lock_row *)view->sums.rows.items)[number];
+	const struct lock_row *row = lock_row_at(view, number);
+	const struct trace_track *process =
+		trace_reader_track(view->waits->reader, row->process);
 	const struct lock_part *parts;
 	size_t count = lock_parts_of(view, number, &parts);
 	size_t shown =
 		view->options->limit ? MIN(count, (size_t)PARTS_SHOWN) : count;
 	uint64_t rest_ns = 0;
-	char text[64];
-
-	lines->blocked_ns = row->blocked_ns;
-	for (size_t i = 0; i < count; i++)
-		if (i < shown)
-			add_part_line(view, lines, &parts[i],
-				      row->held ? "held" : "woken");
-		else
-			rest_ns += parts[i].ns;
-	snprintf(text, sizeof(text), "%s by %zu more (--limit 0)",
-		 row->held ? "held" : "woken", count - shown);
-	add_lock_line(lines, rest_ns, text);
-	add_lock_line(lines, row->hand_over_ns, "hand-over");
-	add_lock_line(lines, row->outside_ns, "woken from outside");
-	add_lock_line(lines, row->timed_out_ns, "timed out");
-	add_lock_line(lines, row->ended_ns, "until the process ended");
-	add_lock_line(lines, row->unknown_ns, "unknown");
-}
-
-static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
-			 size_t i)
-{
-	const struct lock_row *row = row_at(view, i);
-	const struct trace_track *process =
-		trace_reader_track(view->waits->reader, row->process);
 	char blocked[SIZE_TEXT], waits[SIZE_TEXT], mean[SIZE_TEXT];
-	char held[SIZE_TEXT] = "-", longest[SIZE_TEXT] = "-", pid[40];
+	char held[SIZE_TEXT] = "-", longest[SIZE_TEXT] = "-", text[64];
 
 	if (row->held) {
 		size_format_ns(row->held_ns, held);
@@ -289,37 +258,23 @@ static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
 			  held, longest },
 		  view_text(view, row->lock), "");
 	if (view->has_processes && process) {
-		snprintf(pid, sizeof(pid), "of process %" PRId64, process->pid);
-		table_behind(lines->table, pid);
+		snprintf(text, sizeof(text), "of process %" PRId64,
+			 process->pid);
+		table_behind(lines->table, text);
 	}
-	add_part_lines(view, lines, view->order[i]);
-}
-
-static void print_lock_head(const struct lock_view *view, FILE *out)
-{
-	const struct lock_row *rows = view->sums.rows.items;
-	char blocked[SIZE_TEXT], waits[SIZE_TEXT], other[SIZE_TEXT];
-	uint64_t blocked_ns = 0, count = 0;
-
-	for (uint32_t i = 0; i < view->sums.rows.count; i++) {
-		blocked_ns += rows[i].blocked_ns;
-		count += rows[i].waits;
-	}
-	fputs("\nperfrec: ", out);
-	text_out(view->options->dir, out);
-	fprintf(out, "\n\n  blocked    %s in %s wait%s for %u lock%s\n",
-		size_format_ns(blocked_ns, blocked),
-		size_format_count(count, waits), size_plural(count),
-		view->sums.rows.count, size_plural(view->sums.rows.count));
-	if (view->sums.other_waits)
-		fprintf(out,
-			"             %s in %s wait%s for other objects: "
-			"--view "
-			"wait\n",
-			size_format_ns(view->sums.other_ns, other),
-			size_format_count(view->sums.other_waits, waits),
-			size_plural(view->sums.other_waits));
-	fputc('\n', out);
+	lines->blocked_ns = row->blocked_ns;
+	for (size_t i = 0; i < shown; i++)
+		add_part_line(view, lines, &parts[i], row->held);
+	for (size_t i = shown; i < count; i++)
+		rest_ns += parts[i].ns;
+	snprintf(text, sizeof(text), "%s by %zu more (--limit 0)",
+		 row->held ? "held" : "woken", count - shown);
+	add_lock_line(lines, rest_ns, text);
+	add_lock_line(lines, row->hand_over_ns, "hand-over");
+	add_lock_line(lines, row->outside_ns, "woken from outside");
+	add_lock_line(lines, row->timed_out_ns, "timed out");
+	add_lock_line(lines, row->ended_ns, "until the process ended");
+	add_lock_line(lines, row->unknown_ns, "unknown");
 }
 
 static int print_lock_table(const struct lock_view *view, size_t count,
@@ -331,6 +286,9 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 		{ "longest hold", 12, false, 1 },
 	};
 	const struct terminal terminal = terminal_of(out);
+	const uint32_t locks = view->sums.rows.count;
+	char text[SIZE_TEXT], number[SIZE_TEXT];
+	uint64_t blocked_ns = 0, waits = 0;
 	struct table table;
 	struct lock_lines lines = { .table = &table };
 	int err;
@@ -339,16 +297,34 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 	/* Names of locks stay as they are. */
 	table.full_names = true;
 	for (size_t i = 0; i < count; i++)
-		add_lock_row(view, &lines, i);
-	print_lock_head(view, out);
+		add_lock_row(view, &lines, view->order[i]);
+	for (uint32_t i = 0; i < locks; i++) {
+		blocked_ns += lock_row_at(view, i)->blocked_ns;
+		waits += lock_row_at(view, i)->waits;
+	}
+	fputs("\nperfrec: ", out);
+	text_out(view->options->dir, out);
+	fprintf(out, "\n\n  blocked    %s in %s wait%s for %u lock%s\n",
+		size_format_ns(blocked_ns, text),
+		size_format_count(waits, number), size_plural(waits), locks,
+		size_plural(locks));
+	if (view->sums.other_waits)
+		fprintf(out,
+			"             %s in %s wait%s for other objects: "
+			"--view "
+			"wait\n",
+			size_format_ns(view->sums.other_ns, text),
+			size_format_count(view->sums.other_waits, number),
+			size_plural(view->sums.other_waits));
+	fputc('\n', out);
 	err = table_print(&table, &terminal, out);
 	table_release(&table);
 	for (size_t i = 0; i < lines.count; i++)
 		free(lines.texts[i]);
 	free(lines.texts);
-	if (!err && count < view->sums.rows.count)
+	if (!err && count < locks)
 		fprintf(out, "  (%zu of %u locks; all: --limit 0)\n", count,
-			view->sums.rows.count);
+			locks);
 	return err ? err : fflush(out) || ferror(out) ? -EIO : 0;
 }
 
@@ -376,25 +352,6 @@ static void say_no_locks(const struct lock_view *view)
 			"(perfrec report --view wait), or its programs were "
 			"recorded without their locks",
 			dir, part ? " in it" : "");
-}
-
-static int print_locks(struct lock_view *view, FILE *out)
-{
-	size_t count = view->sums.rows.count;
-	int err = sort_locks(view);
-
-	if (err) {
-		log_err("out of memory");
-		return err;
-	}
-	if (!count) {
-		say_no_locks(view);
-		return -ENOENT;
-	}
-	if (view->options->limit)
-		count = MIN(count, view->options->limit);
-	return view->options->json ? print_lock_json(view, count, out)
-				   : print_lock_table(view, count, out);
 }
 
 /* Returns 0, or -errno after one line in the log. */
@@ -437,9 +394,22 @@ int report_lock_print(const struct report_trace_options *options, FILE *out)
 {
 	struct lock_view view = { .options = options };
 	int err = read_locks(&view);
+	size_t count = view.sums.rows.count;
 
+	if (!err && !count) {
+		say_no_locks(&view);
+		err = -ENOENT;
+	}
+	if (!err) {
+		err = sort_locks(&view);
+		if (err)
+			log_err("out of memory");
+	}
+	if (options->limit)
+		count = MIN(count, options->limit);
 	if (!err)
-		err = print_locks(&view, out);
+		err = options->json ? print_lock_json(&view, count, out)
+				    : print_lock_table(&view, count, out);
 	if (!err && trace_command_check(options->dir, view.waits->err,
 					&view.waits->totals) != OPTS_OK)
 		err = -EBADMSG;

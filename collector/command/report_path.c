@@ -67,24 +67,7 @@ static int compare_path_calls(const void *left, const void *right)
 	return (a->to_ns < b->to_ns) - (a->to_ns > b->to_ns);
 }
 
-/* Drops calls inside of other calls of the function. */
-static void drop_inner_calls(struct path_view *view)
-{
-	size_t kept = 0;
-
-	qsort(view->calls, view->call_count, sizeof(*view->calls),
-	      compare_path_calls);
-	for (size_t i = 0; i < view->call_count; i++) {
-		const struct path_call *outer =
-			kept ? &view->calls[kept - 1] : NULL;
-
-		if (!outer || outer->uuid != view->calls[i].uuid ||
-		    outer->to_ns < view->calls[i].to_ns)
-			view->calls[kept++] = view->calls[i];
-	}
-	view->call_count = kept;
-}
-
+/* Leaves out calls inside of other calls of the function. */
 static int keep_path_calls(struct path_view *view,
 			   const struct call_search *search)
 {
@@ -110,9 +93,19 @@ static int keep_path_calls(struct path_view *view,
 			(struct path_call){ search->calls[i].track->uuid,
 					    search->calls[i].begin_ns,
 					    search->calls[i].end_ns };
-	view->call_count = search->count;
+	qsort(view->calls, search->count, sizeof(*view->calls),
+	      compare_path_calls);
+	for (size_t i = 0; i < search->count; i++) {
+		const struct path_call call = view->calls[i];
+		const struct path_call *outer =
+			view->call_count ? &view->calls[view->call_count - 1]
+					 : NULL;
+
+		if (!outer || outer->uuid != call.uuid ||
+		    outer->to_ns < call.to_ns)
+			view->calls[view->call_count++] = call;
+	}
 	view->unseen = search->matched - search->count;
-	drop_inner_calls(view);
 	return 0;
 }
 
@@ -186,42 +179,14 @@ static int compare_path_stops(const void *left, const void *right)
 	return (a->ns < b->ns) - (a->ns > b->ns);
 }
 
-static void sort_path(const struct path_view *view)
+static void sort_path_pool(struct pool *pool,
+			   int (*compare)(const void *left, const void *right))
 {
-	struct critical_path *path = view->path;
-	struct path_order order = { view, view->options->sort ?: "total" };
-
-	if (path->rows.count)
-		qsort_r(path->rows.items, path->rows.count,
-			sizeof(struct path_row), compare_path_rows, &order);
-	if (path->hand_overs.count)
-		qsort(path->hand_overs.items, path->hand_overs.count,
-		      sizeof(struct path_hand_over), compare_hand_overs);
-	if (path->stops.count)
-		qsort(path->stops.items, path->stops.count,
-		      sizeof(struct path_stop), compare_path_stops);
+	if (pool->count)
+		qsort(pool->items, pool->count, pool->item_bytes, compare);
 }
 
 /* --- JSON ----------------------------------------------------------------- */
-
-static json_t *path_row_json(const struct path_view *view,
-			     const struct path_row *row)
-{
-	bool known = view->path->has_switches;
-
-	return json_pack(
-		"{s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:I, s:I, s:I}",
-		"function", json_text(path_view_text(view, row->function)),
-		"thread", json_text(path_view_text(view, row->thread)), "tid",
-		(json_int_t)row->tid, "time_ns", (json_int_t)path_row_ns(row),
-		"ran_ns", (json_int_t)row->ran_ns, "on_cpu_ns",
-		known ? json_number(row->on_cpu_ns) : json_null(),
-		"runnable_ns",
-		known ? json_number(row->runnable_ns) : json_null(),
-		"hand_over_ns", (json_int_t)row->hand_over_ns, "outside_ns",
-		(json_int_t)row->outside_ns, "unknown_ns",
-		(json_int_t)row->unknown_ns);
-}
 
 static json_t *hand_overs_json(const struct path_view *view)
 {
@@ -272,11 +237,32 @@ static json_t *stops_json(const struct path_view *view)
 static int print_path_json(const struct path_view *view, size_t count,
 			   FILE *out)
 {
-	const struct path_row *rows = view->path->rows.items;
+	const struct critical_path *path = view->path;
+	const struct path_row *row = path->rows.items;
 	json_t *list = json_array();
 
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, path_row_json(view, &rows[i]));
+	for (; count; count--, row++)
+		json_array_append_new(
+			list,
+			json_pack(
+				"{s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:I, "
+				"s:I, s:I}",
+				"function",
+				json_text(path_view_text(view, row->function)),
+				"thread",
+				json_text(path_view_text(view, row->thread)),
+				"tid", (json_int_t)row->tid, "time_ns",
+				(json_int_t)path_row_ns(row), "ran_ns",
+				(json_int_t)row->ran_ns, "on_cpu_ns",
+				path->has_switches ? json_number(row->on_cpu_ns)
+						   : json_null(),
+				"runnable_ns",
+				path->has_switches
+					? json_number(row->runnable_ns)
+					: json_null(),
+				"hand_over_ns", (json_int_t)row->hand_over_ns,
+				"outside_ns", (json_int_t)row->outside_ns,
+				"unknown_ns", (json_int_t)row->unknown_ns));
 	return json_text_print(
 		json_pack("{s:i, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:o}",
 			  "version", REPORT_PATH_VERSION, "view", "path",
@@ -284,9 +270,9 @@ static int print_path_json(const struct path_view *view, size_t count,
 			  view->options->function
 				  ? json_text(view->options->function)
 				  : json_null(),
-			  "paths", (json_int_t)view->path->chains, "left_out",
+			  "paths", (json_int_t)path->chains, "left_out",
 			  (json_int_t)view->unseen, "length_ns",
-			  (json_int_t)view->path->length_ns, "functions", list,
+			  (json_int_t)path->length_ns, "functions", list,
 			  "hand_overs", hand_overs_json(view), "stops",
 			  stops_json(view)),
 		out);
@@ -390,36 +376,32 @@ static void print_path_stops(const struct path_view *view, FILE *out)
 			share_of_path(view, rest_ns), count - shown);
 }
 
-static void print_hand_over(const struct path_view *view,
-			    const struct path_hand_over *at, FILE *out)
-{
-	char ns[SIZE_TEXT], times[SIZE_TEXT], thread[THREAD_TEXT];
-
-	fprintf(out, "  hand-over  %s time%s, %s: ",
-		size_format_count(at->times, times), size_plural(at->times),
-		size_format_ns(at->ns, ns));
-	text_out(path_thread_text(view, at->from_tid, at->from, thread), out);
-	if (at->function) {
-		fputs(" in ", out);
-		text_out(path_view_text(view, at->function), out);
-	}
-	fputs(" ended waits of ", out);
-	text_out(path_thread_text(view, at->to_tid, at->to, thread), out);
-	fputs(" for ", out);
-	text_out(path_view_text(view, at->object), out);
-	fputc('\n', out);
-}
-
 static void print_hand_overs(const struct path_view *view, FILE *out)
 {
-	const struct path_hand_over *hand_overs = view->path->hand_overs.items;
+	const struct path_hand_over *at = view->path->hand_overs.items;
 	const uint32_t count = view->path->hand_overs.count;
 	const uint32_t shown = view->options->limit
 				       ? MIN(count, (uint32_t)LINES_SHOWN)
 				       : count;
+	char ns[SIZE_TEXT], times[SIZE_TEXT], thread[THREAD_TEXT];
 
-	for (uint32_t i = 0; i < shown; i++)
-		print_hand_over(view, &hand_overs[i], out);
+	for (uint32_t i = 0; i < shown; i++, at++) {
+		fprintf(out, "  hand-over  %s time%s, %s: ",
+			size_format_count(at->times, times),
+			size_plural(at->times), size_format_ns(at->ns, ns));
+		text_out(path_thread_text(view, at->from_tid, at->from, thread),
+			 out);
+		if (at->function) {
+			fputs(" in ", out);
+			text_out(path_view_text(view, at->function), out);
+		}
+		fputs(" ended waits of ", out);
+		text_out(path_thread_text(view, at->to_tid, at->to, thread),
+			 out);
+		fputs(" for ", out);
+		text_out(path_view_text(view, at->object), out);
+		fputc('\n', out);
+	}
 	if (shown < count)
 		fprintf(out,
 			"             between %u other pairs (--limit 0)\n",
@@ -484,26 +466,6 @@ static int print_path_table(const struct path_view *view, size_t count,
 
 /* --- the view ------------------------------------------------------------- */
 
-static int print_found_path(struct path_view *view, FILE *out)
-{
-	const struct report_trace_options *options = view->options;
-	size_t count = view->path->rows.count;
-
-	if (!view->path->chains) {
-		log_err("'%s' has no calls of threads%s, so it has no path",
-			options->dir,
-			options->thread || range_command_given(options->range)
-				? " in the chosen part"
-				: "");
-		return -ENOENT;
-	}
-	sort_path(view);
-	if (options->limit)
-		count = MIN(count, options->limit);
-	return options->json ? print_path_json(view, count, out)
-			     : print_path_table(view, count, out);
-}
-
 /* Returns 0, or -errno after one line in the log. */
 static int read_path(struct path_view *view)
 {
@@ -543,10 +505,28 @@ static int read_path(struct path_view *view)
 int report_path_print(const struct report_trace_options *options, FILE *out)
 {
 	struct path_view view = { .options = options };
+	struct path_order order = { &view, options->sort ?: "total" };
 	int err = read_path(&view);
+	size_t count = err ? 0 : view.path->rows.count;
 
-	if (!err)
-		err = print_found_path(&view, out);
+	if (!err && !view.path->chains) {
+		log_err("'%s' has no calls of threads%s, so it has no path",
+			options->dir,
+			options->thread || range_command_given(options->range)
+				? " in the chosen part"
+				: "");
+		err = -ENOENT;
+	}
+	if (options->limit)
+		count = MIN(count, options->limit);
+	if (!err) {
+		sort_path_pool(&view.path->hand_overs, compare_hand_overs);
+		sort_path_pool(&view.path->stops, compare_path_stops);
+		qsort_r(view.path->rows.items, view.path->rows.count,
+			sizeof(struct path_row), compare_path_rows, &order);
+		err = options->json ? print_path_json(&view, count, out)
+				    : print_path_table(&view, count, out);
+	}
 	if (!err && trace_command_check(options->dir, view.path->err,
 					&view.path->totals) != OPTS_OK)
 		err = -EBADMSG;

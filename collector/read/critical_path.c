@@ -146,23 +146,29 @@ static int change_innermost(struct path_thread *thread,
 
 /* Keeps the gaps of the thread before @event: it records nothing while it waits.
  * Its clock and the kernel's are some us apart. */
-static int keep_gaps(struct path_walk *walk, struct path_thread *thread,
-		     const struct trace_event *event)
+static int take_gap_event(void *context, const struct trace_reader *reader,
+			  const struct trace_event *event)
 {
+	struct path_walk *walk = context;
+	struct path_thread *thread;
 	const struct trace_stretch *ran;
-	uint32_t count =
-		trace_sched_stretches(walk->sched, event->track->tid, &ran);
-	uint32_t *at = &thread->stretch;
+	int got = path_thread_of(walk, event, &thread);
+	uint32_t count;
 
-	for (; *at + 1 < count; ++*at) {
+	(void)reader;
+	if (got <= 0)
+		return got;
+	count = trace_sched_stretches(walk->sched, event->track->tid, &ran);
+	for (; thread->stretch + 1 < count; thread->stretch++) {
+		const struct trace_stretch *left = &ran[thread->stretch];
 		struct path_gap gap = { .thread = event->track,
-					.from_ns = ran[*at].to,
-					.to_ns = ran[*at + 1].from,
+					.from_ns = left[0].to,
+					.to_ns = left[1].from,
 					.function = innermost(thread) };
 
 		if (gap.from_ns + (gap.to_ns - gap.from_ns) / 2 > event->ns)
 			break;
-		if (ran[*at].why != TRACE_LEFT_WAITS ||
+		if (left->why != TRACE_LEFT_WAITS ||
 		    gap.to_ns < gap.from_ns + UNREAD_NS_MIN ||
 		    gap.from_ns < event->track->first_ns)
 			continue;
@@ -171,34 +177,7 @@ static int keep_gaps(struct path_walk *walk, struct path_thread *thread,
 			return -ENOMEM;
 		walk->gaps[walk->gap_count++] = gap;
 	}
-	return 0;
-}
-
-static int take_gap_event(void *context, const struct trace_reader *reader,
-			  const struct trace_event *event)
-{
-	struct path_walk *walk = context;
-	struct path_thread *thread;
-	int got = path_thread_of(walk, event, &thread);
-
-	(void)reader;
-	if (got <= 0)
-		return got;
-	return keep_gaps(walk, thread, event)
-		       ?: change_innermost(thread, event);
-}
-
-/* Returns a wait with a slice that overlaps @gap, or NULL. */
-static const struct trace_wait *wait_in_gap(const struct trace_waits *waits,
-					    const struct path_gap *gap)
-{
-	const struct trace_wait *first;
-	size_t count = trace_waits_of(waits, gap->thread, &first);
-	size_t after = search_first(i, count, first[i].from_ns >= gap->to_ns);
-
-	return after && first[after - 1].to_ns > gap->from_ns
-		       ? &first[after - 1]
-		       : NULL;
+	return change_innermost(thread, event);
 }
 
 /* Keeps gaps without a slice, and counts the others by function. */
@@ -208,15 +187,19 @@ static int count_reads(struct path_walk *walk)
 
 	for (size_t i = 0; i < walk->gap_count; i++) {
 		const struct path_gap gap = walk->gaps[i];
-		const struct trace_wait *wait = wait_in_gap(walk->waits, &gap);
+		const struct trace_wait *wait;
+		size_t count = trace_waits_of(walk->waits, gap.thread, &wait);
+		size_t after =
+			search_first(j, count, wait[j].from_ns >= gap.to_ns);
 
 		if (grow_array_zeroed(walk->reads, walk->read_room,
 				      (size_t)gap.function + 1))
 			return -ENOMEM;
-		if (!wait) {
+		if (!after || wait[after - 1].to_ns <= gap.from_ns) {
 			walk->gaps[kept++] = gap;
 			continue;
 		}
+		wait += after - 1;
 		walk->reads[gap.function].waits++;
 		walk->reads[gap.function].outside +=
 			wait->end == WAIT_END_OUTSIDE ||
@@ -307,31 +290,6 @@ static int stop_path(struct path_walk *walk, enum path_stop_why why,
 	return 0;
 }
 
-static int count_hand_over(struct path_walk *walk,
-			   const struct trace_wait *wait, uint64_t ns)
-{
-	const struct trace_texts *texts = &walk->waits->texts;
-	const struct path_hand_over key = {
-		.object = path_text(walk, trace_texts_get(texts, wait->object)),
-		.function =
-			path_text(walk, trace_texts_get(texts, wait->woken_in)),
-		.from = path_thread_name(walk, wait->waker),
-		.from_tid = (uint32_t)wait->waker->tid,
-		.to = path_thread_name(walk, wait->thread),
-		.to_tid = (uint32_t)wait->thread->tid,
-	};
-	struct path_hand_over *hand_over;
-	uint32_t number;
-
-	if (pool_intern(&walk->path->hand_overs, &key, &number) < 0)
-		return -ENOMEM;
-	hand_over = &(
-		(struct path_hand_over *)walk->path->hand_overs.items)[number];
-	hand_over->times++;
-	hand_over->ns += ns;
-	return 0;
-}
-
 /* Returns the last wait of the thread that began before @at, or NULL. */
 static const struct trace_wait *last_wait(const struct path_walk *walk,
 					  const struct path_at *at)
@@ -349,15 +307,29 @@ static int follow_waker(struct path_walk *walk, struct path_at *at,
 			const struct trace_wait *wait, uint64_t begin_ns,
 			uint64_t end_ns)
 {
-	uint64_t release_ns = wait->release_ns ?: end_ns;
+	const struct trace_texts *texts = &walk->waits->texts;
+	const struct path_hand_over key = {
+		.object = path_text(walk, trace_texts_get(texts, wait->object)),
+		.function =
+			path_text(walk, trace_texts_get(texts, wait->woken_in)),
+		.from = path_thread_name(walk, wait->waker),
+		.from_tid = (uint32_t)wait->waker->tid,
+		.to = path_thread_name(walk, wait->thread),
+		.to_tid = (uint32_t)wait->thread->tid,
+	};
+	uint64_t release_ns = MIN(wait->release_ns ?: end_ns, end_ns - 1);
+	struct path_hand_over *hand_over;
 	const struct trace_wait *own;
+	uint32_t number;
 
-	release_ns =
-		MAX(MIN(release_ns, end_ns - 1), MAX(wait->from_ns, begin_ns));
-	if (add_path_piece(walk, at->thread, PIECE_HAND_OVER, release_ns,
-			   end_ns) ||
-	    count_hand_over(walk, wait, end_ns - release_ns))
+	release_ns = MAX(release_ns, MAX(wait->from_ns, begin_ns));
+	if (pool_intern(&walk->path->hand_overs, &key, &number) < 0 ||
+	    add_path_piece(walk, at->thread, PIECE_HAND_OVER, release_ns,
+			   end_ns))
 		return -ENOMEM;
+	hand_over = walk->path->hand_overs.items;
+	hand_over[number].times++;
+	hand_over[number].ns += end_ns - release_ns;
 	*at = (struct path_at){ wait->waker, release_ns };
 	own = last_wait(walk, at);
 	if (!own || own->to_ns <= release_ns || release_ns <= begin_ns)
@@ -461,24 +433,18 @@ static int walk_run(struct path_walk *walk, const struct path_wish *wish)
 		first_ns);
 }
 
-static int walk_calls(struct path_walk *walk, const struct path_wish *wish)
+static int walk_call(struct path_walk *walk, const struct path_call *call)
 {
-	walk->path->met_thread = true;
-	for (size_t i = 0; i < wish->call_count; i++) {
-		const struct path_call *call = &wish->calls[i];
-		const struct trace_track *track = trace_reader_find_track(
-			walk->waits->reader, call->uuid);
+	const struct trace_reader *reader = walk->waits->reader;
+	const struct trace_track *track =
+		trace_reader_find_track(reader, call->uuid);
 
-		if (track && call->from_ns < call->to_ns &&
-		    walk_back(walk,
-			      (struct path_at){
-				      call_track_thread(walk->waits->reader,
-							track),
-				      call->to_ns },
-			      call->from_ns))
-			return -ENOMEM;
-	}
-	return 0;
+	if (!track || call->from_ns >= call->to_ns)
+		return 0;
+	return walk_back(walk,
+			 (struct path_at){ call_track_thread(reader, track),
+					   call->to_ns },
+			 call->from_ns);
 }
 
 /* --- pieces --------------------------------------------------------------- */
@@ -645,29 +611,24 @@ static int count_pieces_until(struct path_walk *walk,
 	return 0;
 }
 
-static int take_path_event(struct path_walk *walk,
-			   const struct trace_event *event)
-{
-	struct path_thread *thread;
-	int got = path_thread_of(walk, event, &thread);
-
-	if (got <= 0)
-		return got;
-	return count_pieces_until(walk, event->track, thread, event->ns)
-		       ?: change_innermost(thread, event);
-}
-
 /* Divides the pieces among calls. */
 static int read_path_calls(struct path_walk *walk, const char *path,
 			   const struct read_progress *progress)
 {
+	struct path_thread *thread;
 	struct trace_event event;
-	int got = trace_reader_open(path, &walk->calls), err = got;
+	int err = trace_reader_open(path, &walk->calls);
 
 	if (!err && progress)
 		trace_reader_set_progress(walk->calls, progress);
-	while (!err && (got = trace_reader_next(walk->calls, &event)) > 0)
-		err = take_path_event(walk, &event);
+	while (!err && trace_reader_next(walk->calls, &event) > 0) {
+		int got = path_thread_of(walk, &event, &thread);
+
+		err = got <= 0 ? got
+			       : count_pieces_until(walk, event.track, thread,
+						    event.ns) ?:
+				 change_innermost(thread, &event);
+	}
 	for (uint32_t i = 0; !err && i < walk->thread_room; i++) {
 		const struct trace_track *track =
 			trace_reader_track(walk->calls, i);
@@ -700,9 +661,11 @@ static int walk_path(struct path_walk *walk, const char *path,
 		return err;
 	if (walk->sched)
 		err = add_unread_waits(walk);
-	if (!err)
-		err = wish->call_count ? walk_calls(walk, wish)
-				       : walk_run(walk, wish);
+	walk->path->met_thread = true;
+	for (size_t i = 0; i < wish->call_count && !err; i++)
+		err = walk_call(walk, &wish->calls[i]);
+	if (!err && !wish->call_count)
+		err = walk_run(walk, wish);
 	if (!err)
 		err = make_pieces(walk);
 	if (!err)

@@ -134,52 +134,8 @@ static int compare_lock_edges(const void *left, const void *right)
 	return (int)a->kind - (int)b->kind;
 }
 
-static void pass_lock_time(struct lock_sweep *sweep, struct lock_row *row,
-		      uint64_t ns)
-{
-	uint64_t took = ns - sweep->ns;
-
-	sweep->ns = ns;
-	if (sweep->holders) {
-		uint64_t all = sweep->waiters * took;
-
-		sweep->share_ns += all / sweep->holders;
-		/* Less than a ns for each holder. */
-		row->unknown_ns += all % sweep->holders;
-	} else {
-		row->hand_over_ns += sweep->left * took;
-		row->unknown_ns += (sweep->waiters - sweep->left) * took;
-	}
-}
-
-static void take_edge(struct lock_sweep *sweep, const struct lock_edge *edge)
-{
-	switch (edge->kind) {
-	case HOLD_ENDS:
-		*edge->sum = sweep->share_ns - *edge->sum;
-		if (!--sweep->holders) {
-			sweep->left = sweep->waiters;
-			sweep->released_ns = edge->ns;
-		}
-		break;
-	case HOLD_BEGINS:
-		*edge->sum = sweep->share_ns;
-		sweep->holders++;
-		break;
-	case WAIT_ENDS:
-		sweep->waiters--;
-		if (sweep->left && edge->from_ns < sweep->released_ns)
-			sweep->left--;
-		break;
-	case WAIT_BEGINS:
-		sweep->waiters++;
-		break;
-	}
-}
-
 static void sweep_locks(struct lock_sums *sums, struct lock_edges *edges)
 {
-	struct lock_row *rows = sums->rows.items;
 	struct lock_sweep sweep = { 0 };
 
 	if (edges->count)
@@ -187,11 +143,43 @@ static void sweep_locks(struct lock_sums *sums, struct lock_edges *edges)
 		      compare_lock_edges);
 	for (size_t i = 0; i < edges->count; i++) {
 		const struct lock_edge *edge = &edges->list[i];
+		struct lock_row *row =
+			&((struct lock_row *)sums->rows.items)[edge->row];
+		uint64_t took;
 
 		if (!i || edge->row != edge[-1].row)
 			sweep = (struct lock_sweep){ .ns = edge->ns };
-		pass_lock_time(&sweep, &rows[edge->row], edge->ns);
-		take_edge(&sweep, edge);
+		took = edge->ns - sweep.ns;
+		sweep.ns = edge->ns;
+		if (sweep.holders) {
+			sweep.share_ns += sweep.waiters * took / sweep.holders;
+			/* Less than a ns for each holder. */
+			row->unknown_ns += sweep.waiters * took % sweep.holders;
+		} else {
+			row->hand_over_ns += sweep.left * took;
+			row->unknown_ns += (sweep.waiters - sweep.left) * took;
+		}
+		switch (edge->kind) {
+		case HOLD_ENDS:
+			*edge->sum = sweep.share_ns - *edge->sum;
+			if (!--sweep.holders) {
+				sweep.left = sweep.waiters;
+				sweep.released_ns = edge->ns;
+			}
+			break;
+		case HOLD_BEGINS:
+			*edge->sum = sweep.share_ns;
+			sweep.holders++;
+			break;
+		case WAIT_ENDS:
+			sweep.waiters--;
+			if (sweep.left && edge->from_ns < sweep.released_ns)
+				sweep.left--;
+			break;
+		case WAIT_BEGINS:
+			sweep.waiters++;
+			break;
+		}
 	}
 }
 
@@ -279,8 +267,9 @@ static int is_wait_chosen(struct wait_choice *choice,
 	return cut_to_range(&choice->range, wait->from_ns, wait->to_ns, cut);
 }
 
-static int make_lock_rows(struct lock_sums *sums, const struct trace_waits *waits,
-		     struct wait_choice *choice)
+static int make_lock_rows(struct lock_sums *sums,
+			  const struct trace_waits *waits,
+			  struct wait_choice *choice)
 {
 	for (size_t i = 0; i < waits->wait_count; i++) {
 		const struct trace_wait *wait = &waits->waits[i];

@@ -28,12 +28,6 @@ struct wait_flow {
 
 /* --- reading --- */
 
-static uint32_t waits_text(struct trace_waits *waits, const char *text)
-{
-	return trace_texts_number(&waits->texts, (const uint8_t *)text,
-				  strlen(text));
-}
-
 static uint32_t text_of_argument(struct trace_waits *waits,
 				 const struct trace_argument *argument)
 {
@@ -50,17 +44,6 @@ static bool is_argument_text(const struct trace_argument *argument,
 	return argument->kind == TRACE_ARGUMENT_TEXT &&
 	       argument->text_bytes == strlen(text) &&
 	       !memcmp(argument->text, text, argument->text_bytes);
-}
-
-static void take_waker(struct trace_waits *waits, struct trace_wait *wait,
-		       const struct trace_argument *argument)
-{
-	if (is_argument_text(argument, "outside")) {
-		wait->end = WAIT_END_OUTSIDE;
-	} else if (!is_argument_text(argument, "unknown")) {
-		wait->end = WAIT_END_THREAD;
-		wait->woken_by = text_of_argument(waits, argument);
-	}
 }
 
 /* Waits for these objects end without another thread of the recording. */
@@ -80,10 +63,13 @@ static bool is_outside(const char *object)
 static int begin_read_wait(struct trace_waits *waits, struct trace_event *event)
 {
 	const char *object = trace_reader_text(waits->reader, event->name);
-	struct trace_wait wait = { .thread = event->track,
-				   .from_ns = event->ns,
-				   .to_ns = event->ns,
-				   .object = waits_text(waits, object) };
+	struct trace_wait wait = {
+		.thread = event->track,
+		.from_ns = event->ns,
+		.to_ns = event->ns,
+		.object = trace_texts_number(
+			&waits->texts, (const uint8_t *)object, strlen(object))
+	};
 	enum wait_end result = WAIT_END_UNKNOWN;
 	struct trace_argument argument;
 	unsigned int tid;
@@ -97,9 +83,14 @@ static int begin_read_wait(struct trace_waits *waits, struct trace_event *event)
 	while (trace_argument_next(waits->reader, event, &argument))
 		if (trace_argument_is(&argument, "lock"))
 			wait.lock = text_of_argument(waits, &argument);
-		else if (trace_argument_is(&argument, "woken_by"))
-			take_waker(waits, &wait, &argument);
-		else if (trace_argument_is(&argument, "woken_by_tid"))
+		else if (trace_argument_is(&argument, "woken_by") &&
+			 is_argument_text(&argument, "outside"))
+			wait.end = WAIT_END_OUTSIDE;
+		else if (trace_argument_is(&argument, "woken_by") &&
+			 !is_argument_text(&argument, "unknown")) {
+			wait.end = WAIT_END_THREAD;
+			wait.woken_by = text_of_argument(waits, &argument);
+		} else if (trace_argument_is(&argument, "woken_by_tid"))
 			wait.woken_tid = (int64_t)argument.number;
 		else if (trace_argument_is(&argument, "woken_in"))
 			wait.woken_in = text_of_argument(waits, &argument);
@@ -137,30 +128,23 @@ static int begin_read_hold(struct trace_waits *waits, struct trace_event *event)
 	return 0;
 }
 
-static int take_flows(struct trace_waits *waits,
-		      const struct trace_event *event)
+static int take_wait_event(struct trace_waits *waits, struct trace_event *event)
 {
 	struct wait_flow flow = { .ns = event->ns, .thread = event->track };
 	struct wire fields = event->fields;
+	bool holds = event->track->holds;
+	uint64_t *number = event->slice ? &event->slice->user : NULL;
+	int err = 0;
 
-	while (trace_flow_next(&fields, &flow.id, &flow.ends)) {
+	while (fields.at && trace_flow_next(&fields, &flow.id, &flow.ends)) {
 		if (grow_array_from(&waits->budget, waits->flows,
 				    waits->flow_room, waits->flow_count + 1))
 			return -ENOMEM;
 		waits->flows[waits->flow_count++] = flow;
 	}
-	return 0;
-}
-
-static int take_wait_event(struct trace_waits *waits, struct trace_event *event)
-{
-	bool holds = event->track->holds;
-	uint64_t *number = event->slice ? &event->slice->user : NULL;
-	int err = event->fields.at ? take_flows(waits, event) : 0;
-
 	/* The number of an open slice counts from 1 on: it may have begun
 	 * without memory, or before the file. */
-	if (!err && event->kind == TRACE_BEGIN) {
+	if (event->kind == TRACE_BEGIN) {
 		err = holds ? begin_read_hold(waits, event)
 			    : begin_read_wait(waits, event);
 		*number = holds ? waits->hold_count : waits->wait_count;
@@ -230,19 +214,6 @@ size_t trace_waits_of(const struct trace_waits *waits,
 	return to - from;
 }
 
-static struct trace_wait *wait_at(struct trace_waits *waits,
-				  const struct wait_flow *flow)
-{
-	const struct trace_wait *first;
-	size_t count = trace_waits_of(waits, flow->thread, &first);
-	size_t after = search_first(i, count, first[i].from_ns > flow->ns);
-	size_t at = (size_t)(first - waits->waits) + after;
-
-	return after && waits->waits[at - 1].to_ns >= flow->ns
-		       ? &waits->waits[at - 1]
-		       : NULL;
-}
-
 /* A flow has one start, which is sorted before its ends. */
 static void join_flows(struct trace_waits *waits)
 {
@@ -250,7 +221,9 @@ static void join_flows(struct trace_waits *waits)
 
 	for (size_t i = 0; i < waits->flow_count; i++) {
 		const struct wait_flow *flow = &waits->flows[i];
+		const struct trace_wait *first;
 		struct trace_wait *wait;
+		size_t count, after;
 
 		if (start && start->id != flow->id)
 			start = NULL;
@@ -258,9 +231,13 @@ static void join_flows(struct trace_waits *waits)
 			start = start ?: flow;
 			continue;
 		}
-		wait = start ? wait_at(waits, flow) : NULL;
-		if (!wait || start->thread == wait->thread)
+		count = trace_waits_of(waits, flow->thread, &first);
+		after = search_first(j, count, first[j].from_ns > flow->ns);
+		if (!start || start->thread == flow->thread || !after ||
+		    first[after - 1].to_ns < flow->ns)
 			continue;
+		wait = &waits->waits[(size_t)(first - waits->waits) + after -
+				     1];
 		wait->waker = start->thread;
 		wait->release_ns = MIN(start->ns, wait->to_ns);
 		if (wait->end == WAIT_END_UNKNOWN)
@@ -317,35 +294,28 @@ static uint64_t find_release(const struct trace_waits *waits,
 	return 0;
 }
 
-/* @last is the wait of the same thread before @wait, or NULL. */
-static void name_waker(const struct trace_waits *waits, struct trace_wait *wait,
-		       const struct trace_wait *last)
-{
-	const char *object = trace_texts_get(&waits->texts, wait->object);
-
-	if (last && last->waker && last->woken_tid == wait->woken_tid &&
-	    last->waker->last_ns >= wait->from_ns)
-		wait->waker = last->waker;
-	else
-		wait->waker = find_waker(waits, wait);
-	if (!wait->waker)
-		return;
-	if (wait->lock)
-		wait->release_ns = find_release(waits, wait);
-	if (!wait->release_ns && !strncmp(object, JOIN, strlen(JOIN)) &&
-	    wait->waker->last_ns <= wait->to_ns)
-		wait->release_ns = wait->waker->last_ns;
-}
-
 static void name_wakers(struct trace_waits *waits)
 {
 	for (size_t i = 0; i < waits->wait_count; i++) {
 		struct trace_wait *wait = &waits->waits[i];
-		bool follows = i && wait[-1].thread == wait->thread;
+		const struct trace_wait *last = i ? wait - 1 : wait;
+		const char *object =
+			trace_texts_get(&waits->texts, wait->object);
 
-		if (wait->end == WAIT_END_THREAD && !wait->waker &&
-		    wait->woken_tid)
-			name_waker(waits, wait, follows ? wait - 1 : NULL);
+		if (wait->end != WAIT_END_THREAD || wait->waker ||
+		    !wait->woken_tid)
+			continue;
+		if (last->thread == wait->thread && last->waker &&
+		    last->woken_tid == wait->woken_tid &&
+		    last->waker->last_ns >= wait->from_ns)
+			wait->waker = last->waker;
+		else
+			wait->waker = find_waker(waits, wait);
+		if (wait->waker && wait->lock)
+			wait->release_ns = find_release(waits, wait);
+		else if (wait->waker && !strncmp(object, JOIN, strlen(JOIN)) &&
+			 wait->waker->last_ns <= wait->to_ns)
+			wait->release_ns = wait->waker->last_ns;
 	}
 }
 
