@@ -333,25 +333,22 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 static void say_no_locks(const struct lock_view *view)
 {
 	const char *dir = view->options->dir;
-	bool part = view->options->thread ||
-		    range_command_given(view->options->range);
+	size_t i = 0;
 
-	for (size_t i = 0; i < view->waits->wait_count; i++)
-		if (view->waits->waits[i].lock) {
-			log_err("'%s' has waits for locks, but none in the "
-				"chosen part",
-				dir);
-			return;
-		}
-	if (!view->waits->wait_count)
+	while (i < view->waits->wait_count && !view->waits->waits[i].lock)
+		i++;
+	if (i < view->waits->wait_count)
+		log_err("'%s' has waits for locks, but none in the chosen part",
+			dir);
+	else if (i)
+		log_err("'%s' has no waits for locks: they were for other "
+			"objects (perfrec report --view wait), or it was "
+			"recorded with --locks off",
+			dir);
+	else
 		log_err("'%s' has no waits of threads: no thread of it waited "
 			"long, or it was recorded with --sched off",
 			dir);
-	else
-		log_err("'%s' has no locks%s: its waits were for other objects "
-			"(perfrec report --view wait), or its programs were "
-			"recorded without their locks",
-			dir, part ? " in it" : "");
 }
 
 /* Returns 0, or -errno after one line in the log. */
