@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# perfrec report --view lock: the waits of threads for one lock belong to the function
+# that held it. Blocked time is that of the waits in the trace, and its parts add up,
+# in a range as well.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/waits.sh"
+
+perf_permitted || skip "the kernel reports no switches here"
+"$PERFREC" record --help | grep -q -e --locks || skip "records no locks"
+
+build convoy -pthread <<'SOURCE'
+#include <pthread.h>
+#include <time.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+__attribute__((noinline)) static void take(void) { pthread_mutex_lock(&lock); }
+__attribute__((noinline)) static void commit(void)
+{
+	struct timespec nap = { 0, 4000000 };
+
+	nanosleep(&nap, 0);
+	pthread_mutex_unlock(&lock);
+}
+static void *run(void *unused)
+{
+	for (int i = 0; i < 40; i++) {
+		take();
+		commit();
+	}
+	return unused;
+}
+int main(void)
+{
+	pthread_t threads[4];
+
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], 0, run, 0);
+	for (int i = 0; i < 4; i++)
+		pthread_join(threads[i], 0);
+	return 0;
+}
+SOURCE
+
+# locks [OPTION...]: of the recording, into locks.json, with the sums of their parts.
+locks()
+{
+	"$PERFREC" report --json --view lock "$@" data >locks.json ||
+		fail "report --view lock $*"
+	expect_eq 'locks whose parts do not add up' "$(jq '[.locks[] |
+		select(([(.holders // .wakers)[].blocked_ns, .unknown_ns,
+			.hand_over_ns // 0, .outside_ns // 0,
+			.timed_out_ns // 0, .process_ended_ns // 0] | add) !=
+			.blocked_ns)] | length' locks.json)" 0
+}
+blocked() { jq '[.locks[].blocked_ns] | add // 0' locks.json; }
+
+run_ok "$PERFREC" record -q -o data ./convoy
+locks
+all=$(blocked)
+expect_eq 'blocked time' "$all" "$("$PERFREC" dump data |
+	jq -s '[.[] | select(.kind == "wait" and .arguments.lock) | .took_ns] | add')"
+expect_eq 'waits for other objects' "$(jq .other_blocked_ns locks.json)" \
+	"$("$PERFREC" dump data | jq -s '[.[] | select(.kind == "wait" and
+		(.arguments.lock | not)) | .took_ns] | add // 0')"
+expect_eq 'the first lock' "$(jq -r '.locks[0].lock' locks.json |
+	sed 's/0x[0-9a-f]*/N/')" 'mutex convoy+N'
+expect_eq 'functions that held it' "$(jq -r '[.locks[0].holders[].function] |
+	unique | join(" ")' locks.json)" commit
+# Of a hundredth nothing may be known, or of more if threads wait for a CPU.
+jq -e '.locks[0] | ([.holders[].blocked_ns] | add) >= .blocked_ns / 5' \
+	locks.json >jq.out || fail "holders are not known: $(cat locks.json)"
+
+# Two ranges are the whole.
+locks --to 100ms
+before=$(blocked)
+locks --from 100ms
+# Waits from before the first call are in no range.
+expect_eq 'blocked in two ranges' $(($(blocked) + before)) "$all"
+
+run_ok "$PERFREC" report --view lock data
+expect_match out 'held in commit, thread [0-9]+ convoy'
+run_ok "$PERFREC" replay data
+expect_match out 'waited on .mutex convoy.0x[0-9a-f]+., held by convoy in commit'
+
+# Without locks there is no such view.
+run_ok "$PERFREC" record -q --locks off -o off ./convoy
+run "$PERFREC" report --view lock off
+expect_error 1 "'off' has no waits for locks"
+run_ok "$PERFREC" record -q --sched off -o no ./convoy
+run "$PERFREC" report --view lock no
+expect_error 1 "'no' has no waits"
