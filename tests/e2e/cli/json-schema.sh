@@ -36,6 +36,30 @@ int main(int argc, char **argv)
 }
 SOURCE
 
+# ./locked: threads that wait for a lock.
+build locked -pthread <<'SOURCE'
+#include <pthread.h>
+#include <unistd.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static void *run(void *unused)
+{
+	pthread_mutex_lock(&lock);
+	usleep(50000);
+	pthread_mutex_unlock(&lock);
+	return unused;
+}
+int main(void)
+{
+	pthread_t threads[2];
+
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], 0, run, 0);
+	for (int i = 0; i < 2; i++)
+		pthread_join(threads[i], 0);
+	return 0;
+}
+SOURCE
+
 # members TITLE: of the object on stdin, with "[]" for any index. The values of
 # profiles have the names of their types, which are KEY here.
 members()
@@ -86,6 +110,11 @@ wait_for 60 records
 	done
 	"$PERFREC" record -q --alloc=off --calls-to=access,open -o io ./wait go
 	"$PERFREC" report --json --view io io | members 'perfrec report --view io'
+	"$PERFREC" record -q -o locks ./locked
+	"$PERFREC" report --json --view lock locks >locks.json &&
+		members 'perfrec report --view lock' <locks.json
+	"$PERFREC" report --json --view path locks |
+		members 'perfrec report --view path'
 	"$PERFREC" report --json --stacks --view heap live |
 		members 'perfrec report --stacks'
 	"$PERFREC" report --json --from 0s live | members 'perfrec report --from'
