@@ -3,7 +3,7 @@
 # page-template.awk DIR/page.html - print the page as one file, which includes
 # the style sheets and scripts beside it. Scripts are modules in the sources,
 # and one module in the page, so the page has no lines of import, no word export,
-# no comments, no licences, no indentation and few other spaces. The line
+# no comments, no licences, and no line breaks and spaces that mean nothing. The line
 # "<!-- perfrec:data -->" stays; the data of a recording replaces it.
 
 function fail(text)
@@ -34,6 +34,75 @@ function is_comment(line,	end)
 	return line ~ /^[ \t]*\/\*/ && (!end || end > length(line) - 2)
 }
 
+function is_word(char)
+{
+	return char ~ /^[A-Za-z0-9_$]$/
+}
+
+# Returns the last place of the string or regular expression that begins at AT of
+# LINE.
+function end_of(line, at,	quote, c, set)
+{
+	for (quote = substr(line, at++, 1); at <= length(line); at++) {
+		c = substr(line, at, 1)
+		if (c == "\\")
+			at++
+		else if (quote == "/" && c == "[")
+			set = 1
+		else if (set && c == "]")
+			set = 0
+		else if (c == quote && !set)
+			return at
+	}
+	fail("a text goes over the end of: " line)
+}
+
+# Returns a line of a script without comments, and without spaces that separate no
+# words. A "{" in a text in backquotes is the expression of "${".
+function squeeze(line,	out, i, end, c, last, depth, text, braces)
+{
+	for (i = 1; i <= length(line); i++) {
+		c = end = substr(line, i, 1)
+		last = substr(out, length(out))
+		if (text[depth]) {
+			if (c == "\\")
+				c = c substr(line, ++i, 1)
+			else if (c == "`")
+				depth--
+			else if (substr(line, i, 2) == "${") {
+				c = c substr(line, ++i, 1)
+				depth++
+				text[depth] = braces[depth] = 0
+			}
+		} else if (c ~ /[ \t]/) {
+			while (end ~ /[ \t]/)
+				end = substr(line, ++i, 1)
+			i--
+			c = is_word(last) && is_word(end) ||
+				last == end && end ~ /[-+]/ ? " " : ""
+		} else if (substr(line, i, 2) == "//")
+			break
+		else if (substr(line, i, 2) == "/*") {
+			i += index(substr(line, i), "*/")
+			c = ""
+		} else if (c ~ /['"]/ || c == "/" &&
+			   out ~ /(^|[(,=:[!&|?{;]|return)$/) {
+			end = end_of(line, i)
+			c = substr(line, i, end - i + 1)
+			i = end
+		} else if (c == "`")
+			text[++depth] = 1
+		else if (c == "{")
+			braces[depth]++
+		else if (depth && c == "}" && !braces[depth]--)
+			depth--
+		out = out c
+	}
+	if (depth)
+		fail("a text goes over the end of: " line)
+	return out
+}
+
 # Prints the file NAME; of a script, what a bundle needs.
 function put(name, script,	path, line, inside, got)
 {
@@ -52,7 +121,7 @@ function put(name, script,	path, line, inside, got)
 		}
 		if (script) {
 			sub(/^export /, "", line)
-			gsub(/\/\*\* @(type|param) [^*]*\*\/ ?/, "", line)
+			line = squeeze(line)
 		} else {
 			gsub(/[:;,{] +/, "&\n", line)
 			gsub(/ +\n/, "", line)
@@ -60,9 +129,10 @@ function put(name, script,	path, line, inside, got)
 			gsub(/\n +/, "", line)
 		}
 		sub(/^[ \t]+/, "", line)
-		if (line !~ /^(\/\/.*)?$/)
-			print line
+		if (line != "")
+			printf "%s%s", line, script && line ~ /[;{,(&|?:]$/ ? "" : "\n"
 	}
+	print ""
 	if (got < 0)
 		fail("cannot read " path)
 	close(path)
