@@ -119,6 +119,11 @@ static void add_trace_notes(const struct calls *calls, json_t *list)
 			"they are below 0, have a fraction, or belong to one "
 			"counter too many. The trace has them.",
 			(unsigned long long)calls->curves_refused);
+	if (calls->instants_refused)
+		add_page_note(list,
+			      "%llu instants are not in the page; the trace "
+			      "has them.",
+			      (unsigned long long)calls->instants_refused);
 	if (calls->in_use_count > 1)
 		add_page_note(list,
 			      "The memory over time is that of the process "
@@ -280,6 +285,15 @@ static void add_heap(const struct page_data *data,
 						 : 0)));
 }
 
+static void add_level(json_t *list, int number, const struct timeline *timeline)
+{
+	json_array_append_new(
+		list,
+		json_pack("{s:i, s:o}", "level", number, "width_ns",
+			  page_number_json(1ULL
+					   << timeline->level[number].shift)));
+}
+
 static void add_header_time(const struct page_data *data,
 			    const struct page_part *part, json_t *header)
 {
@@ -287,7 +301,7 @@ static void add_header_time(const struct page_data *data,
 	const struct time_cells *cells = &calls->cells;
 	const struct time_cells *bars = &calls->slowest.bars;
 	uint64_t first = data->origin_ns;
-	json_t *levels = json_array();
+	json_t *levels = json_array(), *waits = json_array();
 
 	json_object_set_new(
 		header, "buckets",
@@ -303,14 +317,12 @@ static void add_header_time(const struct page_data *data,
 			  (json_int_t)(time_cells_begin(bars, 0) - first),
 			  "width_ns", (json_int_t)(1ULL << bars->shift),
 			  "exact", !calls->summed));
-	for (int i = 0; i < TIMELINE_LEVELS; i++)
-		json_array_append_new(
-			levels,
-			json_pack("{s:i, s:o}", "level", i, "width_ns",
-				  page_number_json(
-					  1ULL
-					  << calls->timeline.level[i].shift)));
+	for (int i = 0; i < TIMELINE_LEVELS; i++) {
+		add_level(levels, i, &calls->timeline);
+		add_level(waits, i, &calls->waits);
+	}
 	json_object_set_new(header, "timeline", levels);
+	json_object_set_new(header, "waits", waits);
 }
 
 static const char *unit_of_curve(const struct calls *calls,

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/page/page_states.h"
 #include "collector/show/call_text.h"
 #include "shared/compiler.h"
 
@@ -197,31 +198,31 @@ static uint32_t function_of_name(struct page_data *data, struct named *named,
 }
 
 static void put_time_level(struct page_data *data, struct named *named,
+			   const struct timeline *timeline, const char *name,
 			   int number, struct page_columns *columns)
 {
-	const struct timeline_level *level =
-		&data->calls->timeline.level[number];
+	const struct timeline_level *level = &timeline->level[number];
 
-	page_columns_begin(columns, "u", "timeline.%d.thread", number);
+	page_columns_begin(columns, "u", "%s.%d.thread", name, number);
 	for (uint32_t i = 0; i < level->count; i++)
 		page_columns_put(columns, level->calls[i].thread);
-	page_columns_begin(columns, "u", "timeline.%d.depth", number);
+	page_columns_begin(columns, "u", "%s.%d.depth", name, number);
 	for (uint32_t i = 0; i < level->count; i++)
 		page_columns_put(columns, level->calls[i].depth);
-	page_columns_begin(columns, "d", "timeline.%d.begin", number);
+	page_columns_begin(columns, "d", "%s.%d.begin", name, number);
 	for (uint32_t i = 0; i < level->count; i++)
 		page_columns_put_signed(
 			columns,
 			(int64_t)(level->calls[i].begin_ns - data->origin_ns));
-	page_columns_begin(columns, "u", "timeline.%d.duration", number);
+	page_columns_begin(columns, "u", "%s.%d.duration", name, number);
 	for (uint32_t i = 0; i < level->count; i++)
 		page_columns_put(columns, level->calls[i].duration_ns);
-	page_columns_begin(columns, "u", "timeline.%d.function", number);
+	page_columns_begin(columns, "u", "%s.%d.function", name, number);
 	for (uint32_t i = 0; i < level->count; i++)
 		page_columns_put(
 			columns,
 			function_of_name(data, named, level->calls[i].name));
-	page_columns_begin(columns, "u", "timeline.%d.count", number);
+	page_columns_begin(columns, "u", "%s.%d.count", name, number);
 	for (uint32_t i = 0; i < level->count; i++)
 		page_columns_put(columns, level->calls[i].count);
 }
@@ -251,12 +252,12 @@ static const struct slow_call *next_slow_call(const struct slowest *slowest,
 	for (uint32_t function = 0, slow_at = 0; \
 	     ((call) = next_slow_call(slowest, &(function), &slow_at));)
 
-static uint32_t slow_arguments(struct page_data *data,
-			       const struct slow_call *call)
+static uint32_t arguments_in_page(struct page_data *data,
+				  const struct call_arguments *arguments)
 {
 	struct call_text line = { .used = 0 };
 
-	call_text_arguments(&line, call->arguments);
+	call_text_arguments(&line, arguments);
 	line.text[line.used] = '\0';
 	return page_data_text(data, line.text);
 }
@@ -327,8 +328,29 @@ static void put_slow_calls(struct page_data *data, struct named *named,
 	page_columns_put(columns, call->unfinished);
 	page_columns_begin(columns, "u", "slow.arguments");
 	FOR_SLOW_CALLS(slowest, call, function)
-	page_columns_put(columns, slow_arguments(data, call));
+	page_columns_put(columns, arguments_in_page(data, call->arguments));
 	put_slow_states(data, columns);
+}
+
+static void put_instants(struct page_data *data, struct page_columns *columns)
+{
+	const struct call_instant *instants = data->calls->instants;
+	uint32_t count = data->calls->instant_count;
+
+	page_columns_begin(columns, "u", "instant.thread");
+	for (uint32_t i = 0; i < count; i++)
+		page_columns_put(columns, instants[i].thread);
+	page_columns_begin(columns, "d", "instant.ns");
+	for (uint32_t i = 0; i < count; i++)
+		page_columns_put_signed(
+			columns, (int64_t)(instants[i].ns - data->origin_ns));
+	page_columns_begin(columns, "u", "instant.name");
+	for (uint32_t i = 0; i < count; i++)
+		page_columns_put(columns, text_in_page(data, instants[i].name));
+	page_columns_begin(columns, "u", "instant.arguments");
+	for (uint32_t i = 0; i < count; i++)
+		page_columns_put(columns, arguments_in_page(
+						  data, instants[i].arguments));
 }
 
 /* --- durations over time --- */
@@ -509,9 +531,15 @@ int page_time_put(struct page_data *data, struct page_columns *columns)
 	int err = find_named_functions(data, &named);
 
 	for (int i = 0; i < TIMELINE_LEVELS && !err; i++)
-		put_time_level(data, &named, i, columns);
+		put_time_level(data, &named, &data->calls->timeline, "timeline",
+			       i, columns);
+	for (int i = 0; i < TIMELINE_LEVELS && !err; i++)
+		put_time_level(data, &named, &data->calls->waits, "waits", i,
+			       columns);
 	if (!err) {
 		put_slow_calls(data, &named, columns);
+		put_instants(data, columns);
+		page_states_put(data, columns);
 		err = put_heat(data, &named, columns);
 	}
 	free(named.function);

@@ -20,6 +20,7 @@
 
 #define CELLS_MAX (2u << 20)
 #define BUDGET_BYTES (UINT64_C(64) << 20) /* room for about a million nodes */
+#define WAITS_PART 8
 #define GAP_CELLS_MAX 4096 /* more than kinds * buckets */
 
 /* --- calls --- */
@@ -147,6 +148,26 @@ static void end_call(struct calls *calls, const struct window_event *shown)
 	take_slow_call(calls, number, shown);
 }
 
+/* Adds a wait that has ended, by the name of its object. */
+static void take_wait(struct calls *calls, const struct window_event *shown)
+{
+	const struct trace_event *event = &shown->event;
+	uint64_t begin_ns = MAX(shown->slice->begin_ns, calls->range.from_ns);
+	struct timeline_call wait = {
+		.thread = call_tree_thread(
+			&calls->tree,
+			trace_reader_find_track(calls->tree.reader,
+						event->track->parent)),
+		.begin_ns = begin_ns,
+		.duration_ns = event->ns - begin_ns,
+		.name = event->name,
+		.count = 1,
+	};
+
+	if (wait.thread && event->ns > begin_ns)
+		timeline_take(&calls->waits, &wait);
+}
+
 /* --- samples --- */
 
 static uint32_t walk_stack(struct calls *calls, uint32_t stack)
@@ -188,6 +209,21 @@ static void take_sample(struct calls *calls, const struct trace_event *event)
 
 /* --- calls that were not recorded --- */
 
+static void keep_instant(struct calls *calls, uint32_t thread,
+			 const struct trace_event *event)
+{
+	if (calls->instant_count == CALLS_INSTANTS ||
+	    grow_array(calls->instants, calls->instant_room,
+		       calls->instant_count + 1)) {
+		calls->instants_refused++;
+		return;
+	}
+	calls->instants[calls->instant_count++] =
+		(struct call_instant){ event->ns, thread, event->name,
+				       call_arguments_of(calls->tree.reader,
+							 event) };
+}
+
 static void take_instant(struct calls *calls, const struct trace_event *event)
 {
 	uint32_t number = call_tree_thread(&calls->tree, event->track);
@@ -195,7 +231,10 @@ static void take_instant(struct calls *calls, const struct trace_event *event)
 	enum time_gap_kind kind;
 	uint64_t missing;
 
-	if (!number || !call_tree_missing(&calls->tree, event, &kind, &missing))
+	if (!number)
+		return;
+	keep_instant(calls, number, event);
+	if (!call_tree_missing(&calls->tree, event, &kind, &missing))
 		return;
 	thread->has_gap = true;
 	time_gap_add(&thread->gap, kind, missing, event->ns);
@@ -352,6 +391,9 @@ static void take_event(struct calls *calls, const struct window_event *shown)
 	case TRACE_END:
 		if (track_has_calls(event->track))
 			end_call(calls, shown);
+		else if (event->track->kind == TRACE_TRACK_WAITS &&
+			 !event->track->suspends && !event->track->holds)
+			take_wait(calls, shown);
 		break;
 	case TRACE_INSTANT:
 		if (track_has_calls(event->track))
@@ -401,6 +443,7 @@ static int read_all(struct calls *calls, const char *path,
 		widen_totals(calls);
 	time_cells_sort(&calls->cells);
 	timeline_finish(&calls->timeline);
+	timeline_finish(&calls->waits);
 	slowest_finish(&calls->slowest);
 	finish_gaps(calls);
 	err = calls->by_index ? calls_counters_add(calls, path, choice) : 0;
@@ -448,7 +491,9 @@ static int start(struct calls *calls, const char *path,
 	slowest_init(&calls->slowest);
 	err = call_tree_open(&calls->tree, path, &part, progress,
 			     sizeof(struct call_node), BUDGET_BYTES);
-	return err ?: timeline_init(&calls->timeline);
+	if (!err)
+		err = timeline_init(&calls->timeline, 1);
+	return err ?: timeline_init(&calls->waits, WAITS_PART);
 }
 
 int calls_read(const char *path, const struct calls_choice *choice,
@@ -482,6 +527,10 @@ void calls_free(struct calls **calls)
 	time_cells_release(&self->cells);
 	time_cells_release(&self->gaps);
 	timeline_release(&self->timeline);
+	timeline_release(&self->waits);
+	for (uint32_t i = 0; i < self->instant_count; i++)
+		free(self->instants[i].arguments);
+	free(self->instants);
 	slowest_release(&self->slowest);
 	for (uint32_t i = 0; i < self->tree.thread_count; i++) {
 		free(release_arguments(&self->tree.threads[i], 0));

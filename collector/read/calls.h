@@ -36,6 +36,7 @@
 #define CALLS_MUTED_NAME "perfrec: functions not recorded"
 #define CALLS_CURVE_POINTS 2048
 #define CALLS_CURVES 64
+#define CALLS_INSTANTS 5000
 
 /* A counter over time: the largest and the last value of each stretch. */
 struct calls_curve {
@@ -72,6 +73,14 @@ struct calls {
 	bool summed; /* used sums of chunks */
 	struct time_cells cells;
 	struct timeline timeline;
+	struct timeline waits; /* by object, depth 0; none by_index */
+	struct call_instant {
+		uint64_t ns;
+		uint32_t thread, name;
+		struct call_arguments *arguments; /* NULL: none */
+	} * instants; /* by_index: none in skipped chunks */
+	uint32_t instant_count, instant_room;
+	uint64_t instants_refused; /* beyond CALLS_INSTANTS */
 	struct slowest slowest; /* summed: only calls of the timeline */
 	uint32_t *stack_nodes; /* by number of a stack; 0: none */
 	uint32_t stack_room;

@@ -13,13 +13,13 @@
 /* Limits of finished levels; levels in the making have twice as many calls. */
 static const uint32_t level_most[TIMELINE_LEVELS] = { 30000, 90000, 180000 };
 
-int timeline_init(struct timeline *timeline)
+int timeline_init(struct timeline *timeline, uint32_t part)
 {
 	*timeline = (struct timeline){ 0 };
 	for (int i = 0; i < TIMELINE_LEVELS; i++) {
 		struct timeline_level *level = &timeline->level[i];
 
-		level->most = level_most[i];
+		level->most = level_most[i] / part;
 		level->calls =
 			malloc((size_t)2 * level->most * sizeof(*level->calls));
 		if (!level->calls) {

@@ -44,9 +44,9 @@ struct timeline {
 	uint64_t refused; /* calls without room for their row */
 };
 
-/* Makes @timeline empty. Returns 0 or -ENOMEM; the caller frees it with
- * timeline_release(). */
-int timeline_init(struct timeline *timeline);
+/* Makes @timeline empty, for TIMELINE_CALLS_MAX / @part calls. Returns 0 or
+ * -ENOMEM; the caller frees it with timeline_release(). */
+int timeline_init(struct timeline *timeline, uint32_t part);
 /* @timeline may be all zero. */
 void timeline_release(struct timeline *timeline);
 

@@ -48,3 +48,20 @@ export function spanText(span) {
   const step = (span.to - span.from) / 100;
   return `${moment(span.from, step)} – ${moment(span.to, step)}`;
 }
+
+/** @param {CanvasRenderingContext2D} g @param {number} x @param {number} y @param {number} width @param {number} height  hatches a box */
+export function hatch(g, x, y, width, height) {
+  g.save();
+  g.beginPath();
+  g.rect(x, y, width, height);
+  g.clip();
+  g.beginPath();
+  for (let at = x - height; at < x + width; at += 5) {
+    g.moveTo(at, y + height);
+    g.lineTo(at + height, y);
+  }
+  g.strokeStyle = color('--text');
+  g.lineWidth = 1.5;
+  g.stroke();
+  g.restore();
+}

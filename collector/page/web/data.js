@@ -27,7 +27,7 @@ export class BadData extends Error {}
  *   part?: { whole_ns: number, range?: string, thread?: string },
  *   counters?: { key: string, title: string, unit: string }[],
  *   heat?: { count: number, first_ns: number, width_ns: number, exact: boolean },
- *   timeline?: { level: number, width_ns: number }[],
+ *   timeline?: { level: number, width_ns: number }[], waits?: { level: number, width_ns: number }[],
  *   heap?: { peak_ns?: number, peak_bytes?: number, peak_error_bytes?: number },
  *   trust?: Trust,
  *   diff?: { a: { name: string, summary?: any, trust?: Trust }, b: { name: string, summary?: any, trust?: Trust } },

@@ -20,7 +20,7 @@ const KEYS = [
   ]],
   ['Threads', [
     ['← →', 'move in time'], ['+  −', 'zoom'], [',  .', 'call before, call after'], ['<  >', 'caller, callee'],
-    ['Enter', 'zoom to the call'], ['0', 'the whole time'], ['s', 'callers and callees'],
+    ['i  I', 'next instant, instant before'], ['Enter', 'zoom to the call'], ['0', 'the whole time'], ['s', 'callers and callees'],
   ]],
   ['Calls', [['← → ↑ ↓', 'move in time and duration'], ['Shift ← → ↑ ↓', 'choose calls'], ['Escape', 'all durations']]],
   ['Table', [['↑ ↓', 'function before, after'], ['Enter', 'its callers and callees; on a title: sort']]],

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-import { amount, baseName, moment, shorten } from './format.js';
+import { amount, baseName, moment, shorten, visible } from './format.js';
 import { announce, button, context, el, facts, fill, hideTip, showTip, soon } from './dom.js';
 import { color, onTheme } from './theme.js';
-import { drawAxis, spanText } from './axis.js';
+import { drawAxis, hatch, spanText } from './axis.js';
 
 /**
  * The calls of each thread over time. The data has levels of detail: at each
@@ -19,20 +19,28 @@ import { drawAxis, spanText } from './axis.js';
  *   width: number, begin: Float64Array, duration: Float64Array, fn: Int32Array, count: Float64Array,
  *   lanes: Map<string, Lane>, whole: boolean,
  * }} Level  whole: it has every call
- * @typedef {{ thread: number, y: number, depths: number, shown: number }} Track
+ * @typedef {{ thread: number, strip: number, y: number, depths: number, shown: number }} Track
+ *   strip: where its states are; y: where its calls begin
+ * @typedef {{ thread: number, ns: number, name: string, text: string }} Instant  text: its arguments
  */
 
 const CALL_ROW = 16;
 const TRACK_GAP = 18;
 const TIMELINE_AXIS = 20;
+const STATE_ROW = 13; // the strip of states above the calls
 const NAME_ROW = 14; // above the calls, where there is no room on the left
 const MOST_ROWS = 12; // of a thread, unless all are asked for
 const NAMES_LEFT = 150;
 const CALL_FONT = '10.5px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
-/** @param {import('./model.js').Recording} recording @param {{ level: number, width_ns: number }} head @returns {Level} */
-function readLevel({ data, functions, threads }, head) {
-  const name = `timeline.${head.level}`;
+/**
+ * @param {import('./model.js').Recording} recording
+ * @param {{ level: number, width_ns: number }} head
+ * @param {'timeline' | 'waits'} from
+ * @returns {Level}
+ */
+function readLevel({ data, functions, threads }, head, from) {
+  const name = `${from}.${head.level}`;
   const begin = data.numbers(`${name}.begin`);
   const count = begin.length;
   const thread = data.indices(`${name}.thread`, Math.max(1, threads.length), count);
@@ -53,6 +61,59 @@ function readLevel({ data, functions, threads }, head) {
   };
 }
 
+/** When threads ran. A piece of time has one state, or is a sum of short ones. */
+class States {
+  /** @param {import('./model.js').Recording} recording */
+  constructor({ data }) {
+    const part = (/** @type {string} */ name) => data.numbers(`state.${name}`);
+    this.begin = part('begin');
+    this.duration = part('duration');
+    this.parts = ['on_cpu', 'runnable', 'blocked'].map(part);
+    /** Its pieces, from the first up to and without the last. @type {Map<number, [number, number]>} */
+    this.of = new Map();
+    for (const [i, thread] of part('thread').entries()) {
+      const own = this.of.get(thread);
+      if (own) own[1] = i + 1;
+      else this.of.set(thread, [i, i + 1]);
+    }
+  }
+
+  /** @param {number} thread @param {Span} span @param {(from: number, to: number, parts: number[]) => void} action for each piece */
+  each(thread, span, action) {
+    const [first, end] = this.of.get(thread) ?? [0, 0];
+    let [low, high] = [first, end];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.begin[middle] + this.duration[middle] <= span.from) low = middle + 1;
+      else high = middle;
+    }
+    for (let i = low; i < end && this.begin[i] < span.to; i++)
+      action(this.begin[i], this.begin[i] + this.duration[i], this.parts.map((part) => part[i]));
+  }
+
+  /** @param {number} thread @param {Span} span @returns {number[]} ns on CPU, runnable, blocked */
+  sums(thread, span) {
+    const sums = [0, 0, 0];
+    this.each(thread, span, (from, to, parts) => {
+      const share = (Math.min(to, span.to) - Math.max(from, span.from)) / (to - from);
+      for (const [i, part] of parts.entries()) sums[i] += part * share;
+    });
+    return sums;
+  }
+}
+
+const STATES = /** @type {const} */ ([['on CPU', '--cpu'], ['runnable', '--bad'], ['blocked', '--rest']]);
+const STOPPED = 'perfrec: waiting for collector';
+
+/** @param {import('./model.js').Recording} recording @returns {Instant[]} sorted by time */
+function readInstants({ data, threads }) {
+  const ns = data.numbers('instant.ns');
+  const thread = data.indices('instant.thread', Math.max(1, threads.length), ns.length);
+  const [name, text] = ['name', 'arguments'].map((part) => data.indices(`instant.${part}`, data.textCount(), ns.length));
+  return Array.from(ns, (at, i) => ({ ns: at, thread: thread[i], name: visible(data.text(name[i])), text: visible(data.text(text[i])) }))
+    .sort((a, b) => a.ns - b.ns);
+}
+
 /** The view of threads. */
 export class TimelineView {
   /** @param {import('./store.js').Store} store @param {import('./theme.js').Palette} palette @param {(fn: number) => void} onopen */
@@ -62,7 +123,11 @@ export class TimelineView {
     this.onopen = onopen;
     this.heads = [...(store.recording.header.timeline ?? [])].sort((a, b) => a.width_ns - b.width_ns);
     this.isThere = this.heads.length > 0;
-    /** @type {Map<number, Level>} */
+    this.waitHeads = [...(store.recording.header.waits ?? [])].sort((a, b) => a.width_ns - b.width_ns);
+    this.states = new States(store.recording);
+    this.instants = readInstants(store.recording);
+    this.stopped = store.recording.fullNames.findIndex((_, fn) => store.recording.fullName(fn) === STOPPED);
+    /** @type {Map<string, Level>} */
     this.levels = new Map();
     this.whole = this.wholeSpan();
     this.span = { ...this.whole };
@@ -72,6 +137,8 @@ export class TimelineView {
     this.focused = null;
     /** A call that is outlined, although its level may lack it. @type {{ thread: number, depth: number, begin: number, duration: number } | null} */
     this.marked = null;
+    /** @type {Instant | null} */
+    this.instant = null;
     /** @type {{ x: number, span: Span, moved: boolean } | null} */
     this.drag = null;
     /** @type {(() => void) | null} */
@@ -89,6 +156,7 @@ export class TimelineView {
     this.redraw = soon(() => this.draw());
     if (!this.isThere) return;
     onTheme(() => this.draw());
+    document.addEventListener('scroll', () => this.redraw(), { passive: true });
     new ResizeObserver(() => this.relayout()).observe(this.scroller);
     store.follow(['range'], () => this.followRange());
     store.follow(['threads', 'tab'], () => this.relayout());
@@ -126,7 +194,20 @@ export class TimelineView {
       el('div', { class: 'panel-head' }, el('h2', {}, 'Threads over time'), this.shown, el('span', { class: 'space' }), this.rowsButton,
         small('−', 'Zoom out', () => this.zoom(2)), small('+', 'Zoom in', () => this.zoom(0.5)),
         small('All', 'Show the whole time', () => this.look(this.whole))),
-      this.scroller, this.details));
+      this.legend(), this.scroller, this.details));
+  }
+
+  legend() {
+    const entry = (/** @type {string} */ text, /** @type {string} */ name) => {
+      const swatch = el('i', { class: name.startsWith('--') ? '' : name });
+      if (name.startsWith('--')) swatch.style.background = `var(${name})`;
+      return el('span', {}, swatch, text);
+    };
+    return el('div', { class: 'legend muted' },
+      this.states.of.size ? STATES.map(([text, name]) => entry(text, name)) : null,
+      this.waitHeads.length ? el('span', {}, 'a blocked thread has the name of what it waits for') : null,
+      this.stopped >= 0 ? entry('stopped by perfrec', 'stopped') : null,
+      this.instants.length ? entry('instant', 'instant') : null);
   }
 
   /** @returns {Span} the range of the overview */
@@ -148,26 +229,27 @@ export class TimelineView {
 
   /** @returns {Level} for a pixel of so many nanoseconds */
   level() {
-    const pixel = (this.span.to - this.span.from) / Math.max(1, this.width());
-    let index = 0;
-    for (const [i, head] of this.heads.entries()) if (head.width_ns <= pixel) index = i;
-    return this.levelAt(index);
+    return this.levelFor('timeline', this.heads);
   }
 
-  /** @param {number} index of a level @returns {Level} */
-  levelAt(index) {
-    let level = this.levels.get(index);
-    if (!level) {
-      level = readLevel(this.store.recording, this.heads[index]);
-      this.levels.set(index, level);
-    }
+  /** @param {'timeline' | 'waits'} from @param {{ level: number, width_ns: number }[]} heads @returns {Level} */
+  levelFor(from, heads) {
+    const pixel = (this.span.to - this.span.from) / Math.max(1, this.width());
+    return this.levelAt(heads.filter((head) => head.width_ns <= pixel).pop() ?? heads[0], from);
+  }
+
+  /** @param {{ level: number, width_ns: number }} head @param {'timeline' | 'waits'} from @returns {Level} */
+  levelAt(head, from) {
+    const key = `${from} ${head.level}`;
+    const level = this.levels.get(key) ?? readLevel(this.store.recording, head, from);
+    this.levels.set(key, level);
     return level;
   }
 
   /** @param {number} fn @returns {{ fn: number, thread: number, depth: number, begin: number, duration: number }[]} its calls on the finest level */
   callsOf(fn) {
     if (!this.isThere) return [];
-    const level = this.levelAt(0);
+    const level = this.levelAt(this.heads[0], 'timeline');
     const calls = [];
     for (const { thread, depth, first, end } of level.lanes.values())
       for (let i = first; i < end; i++)
@@ -191,19 +273,21 @@ export class TimelineView {
     const depths = new Map();
     for (const lane of this.level().lanes.values())
       depths.set(lane.thread, Math.max(depths.get(lane.thread) ?? 0, lane.depth + 1));
+    const waits = this.waitHeads.length ? this.levelFor('waits', this.waitHeads).lanes : new Map();
     this.tracks = [];
-    let y = 4;
+    let y = TIMELINE_AXIS + 4;
     for (let thread = 0; thread < this.store.recording.threads.length; thread++) {
-      const count = depths.get(thread);
-      if (!count || (threads && !threads.has(thread))) continue;
+      const count = depths.get(thread) ?? 0;
+      const strip = this.states.of.has(thread) || waits.has(`${thread} 0`) ? STATE_ROW : 0;
+      if ((!count && !strip) || (threads && !threads.has(thread))) continue;
       const shown = this.allRows ? count : Math.min(count, MOST_ROWS);
       if (!this.left) y += NAME_ROW;
-      this.tracks.push({ thread, y, depths: count, shown });
-      y += shown * CALL_ROW + TRACK_GAP;
+      this.tracks.push({ thread, strip: y, y: y + strip, depths: count, shown });
+      y += strip + shown * CALL_ROW + TRACK_GAP;
     }
     this.height = y;
-    this.spacer.style.height = `${y + TIMELINE_AXIS}px`;
-    this.scroller.style.height = `${Math.max(120, y + TIMELINE_AXIS)}px`;
+    this.spacer.style.height = `${y}px`;
+    this.scroller.style.height = `${Math.max(120, y)}px`;
     this.tellRows();
     this.draw();
   }
@@ -243,20 +327,79 @@ export class TimelineView {
     const full = this.scroller.clientWidth;
     if (this.store.state.tab !== 'threads' || !full) return;
     const height = this.scroller.clientHeight;
-    const offset = Math.min(this.scroller.scrollTop, Math.max(0, this.height + TIMELINE_AXIS - height));
+    const offset = Math.min(this.scroller.scrollTop, Math.max(0, this.height - height));
     this.canvas.style.top = `${Math.max(0, offset)}px`;
     const g = context(this.canvas, full, height);
-    drawAxis(g, this.span, { x: this.left, y: height - TIMELINE_AXIS, width: this.width(), height: height - TIMELINE_AXIS });
+    const axis = { x: this.left, y: this.axisTop(height), width: this.width(), height };
+    drawAxis(g, this.span, axis);
     this.palette.prepare(this.store.state.colors);
-    g.save();
-    g.beginPath();
-    g.rect(0, 0, full, height - TIMELINE_AXIS);
-    g.clip();
     const ink = { text: color('--frame-text'), muted: color('--muted'), name: color('--text'), line: color('--line'), faint: color('--frame-faint'), match: color('--match') };
     const level = this.level();
     for (const track of this.tracks) this.drawTrack(g, level, track, track.y - offset, ink);
-    g.restore();
+    g.fillStyle = color('--panel');
+    g.fillRect(0, axis.y, full, TIMELINE_AXIS);
+    drawAxis(g, this.span, { ...axis, height: axis.y + TIMELINE_AXIS });
     this.shown.textContent = `${spanText(this.span)}${level.whole ? '' : ' · the longest call of each pixel; zoom in for more'}`;
+  }
+
+  /** @param {number} height @returns {number} the axis is on top of what is seen of the view */
+  axisTop(height) {
+    const bar = document.querySelector('.bar-holder')?.getBoundingClientRect().bottom ?? 0;
+    return Math.max(0, Math.min(height - TIMELINE_AXIS, bar - this.scroller.getBoundingClientRect().top));
+  }
+
+  /** @param {CanvasRenderingContext2D} g @param {Track} track @param {number} y  the states of a thread, on what it is blocked, and its instants */
+  drawStates(g, { thread }, y) {
+    const right = this.left + this.width();
+    const box = (/** @type {number} */ from, /** @type {number} */ to) => [Math.max(this.left, this.xOf(from)), Math.min(right, this.xOf(to))];
+    const high = STATE_ROW - 2;
+    let begin = Number.NaN;
+    let sums = [0, 0, 0];
+    this.states.each(thread, this.span, (from, to, parts) => {
+      if (Number.isNaN(begin)) begin = from;
+      sums = sums.map((sum, i) => sum + parts[i]);
+      const [x, end] = box(begin, to);
+      if (end - x < 1) return;
+      let top = y + high;
+      for (const [i, sum] of sums.entries()) {
+        const size = (sum / (to - begin)) * high;
+        g.fillStyle = color(STATES[i][1]);
+        g.fillRect(x, top - size, end - x, size);
+        top -= size;
+      }
+      begin = Number.NaN;
+      sums = [0, 0, 0];
+    });
+    const lane = this.waitHeads.length && this.levelFor('waits', this.waitHeads).lanes.get(`${thread} 0`);
+    if (lane) this.drawWaits(g, lane, y, high);
+    g.fillStyle = color('--accent');
+    for (const instant of this.instants) {
+      const x = this.xOf(instant.ns);
+      if (instant.thread !== thread || x < this.left || x > right) continue;
+      g.beginPath();
+      g.moveTo(x - 4, y - 1);
+      g.lineTo(x + 4, y - 1);
+      g.lineTo(x, y + high);
+      g.fill();
+    }
+  }
+
+  /** @param {CanvasRenderingContext2D} g @param {Lane} lane @param {number} y @param {number} high */
+  drawWaits(g, lane, y, high) {
+    const level = this.levelFor('waits', this.waitHeads);
+    g.font = CALL_FONT;
+    g.textBaseline = 'middle';
+    for (let i = this.firstAt(level, lane, this.span.from); i < lane.end && level.begin[i] < this.span.to; i++) {
+      const x = Math.max(this.left, this.xOf(level.begin[i]));
+      const width = Math.min(this.left + this.width(), this.xOf(level.begin[i] + level.duration[i])) - x;
+      if (width < 3) continue;
+      g.globalAlpha = 0.4;
+      g.fillStyle = this.palette.of(level.fn[i]);
+      g.fillRect(x, y, width - 0.7, high);
+      g.globalAlpha = 1;
+      g.fillStyle = color('--frame-text');
+      if (width > 34) g.fillText(shorten(this.store.recording.name(level.fn[i]), Math.floor((width - 6) / 6.35)), x + 3, y + high / 2 + 0.5);
+    }
   }
 
   /**
@@ -267,9 +410,11 @@ export class TimelineView {
    * @param {Record<string, string>} ink
    */
   drawTrack(g, level, track, y, ink) {
-    if (y - NAME_ROW > this.scroller.clientHeight || y + track.shown * CALL_ROW + TRACK_GAP < 0) return;
+    if (y - NAME_ROW - STATE_ROW > this.scroller.clientHeight || y + track.shown * CALL_ROW + TRACK_GAP < 0) return;
     const { recording } = this.store;
     const rest = track.depths - track.shown;
+    const top = y - (track.y - track.strip);
+    if (top < y) this.drawStates(g, track, top);
     const { name, tid, process } = recording.threads[track.thread];
     const owner = recording.processes.length > 2 ? `${baseName(recording.processes[process]?.name ?? '')} ` : '';
     for (let depth = 0; depth < track.shown; depth++) {
@@ -288,16 +433,16 @@ export class TimelineView {
     g.font = '600 11.5px system-ui, sans-serif';
     g.fillStyle = ink.name;
     const title = shorten(name, 20);
-    g.fillText(title, 4, this.left ? y + CALL_ROW / 2 : y - NAME_ROW / 2);
+    g.fillText(title, 4, this.left ? top + CALL_ROW / 2 : top - NAME_ROW / 2);
     const after = 4 + g.measureText(title).width + 8;
     g.font = '10px system-ui, sans-serif';
     g.fillStyle = ink.muted;
     const number = shorten(`${owner}${tid}`, 24);
     const deeper = rest > 0 ? `${rest} deeper rows hidden` : '';
     if (this.left) {
-      g.fillText(number, 4, y + CALL_ROW * 1.4);
-      g.fillText(deeper, 4, y + CALL_ROW * 2.3);
-    } else g.fillText(deeper ? `${number} · ${deeper}` : number, after, y - NAME_ROW / 2);
+      g.fillText(number, 4, top + CALL_ROW * 1.4);
+      g.fillText(deeper, 4, top + CALL_ROW * 2.3);
+    } else g.fillText(deeper ? `${number} · ${deeper}` : number, after, top - NAME_ROW / 2);
   }
 
   /**
@@ -325,6 +470,7 @@ export class TimelineView {
       g.fillStyle = matcher ? (matches ? ink.match : ink.faint) : this.palette.of(fn);
       g.fillRect(from, y, width, CALL_ROW - 1.5);
       painted = Math.max(to, from + 0.5);
+      if (fn === this.stopped) hatch(g, from, y, width, CALL_ROW - 1.5);
       if (width > 34) {
         g.fillStyle = matcher && !matches ? ink.muted : ink.text;
         g.fillText(shorten(recording.name(fn), Math.floor((width - 6) / 6.35)), from + 4, y + CALL_ROW / 2);
@@ -384,6 +530,51 @@ export class TimelineView {
     return index < lane.end && level.begin[index] <= time + pixel ? { level, lane, index } : null;
   }
 
+  /** @param {MouseEvent} event @returns {Node[] | null} what the strip of states has there */
+  stateTip(event) {
+    const y = event.clientY - this.spacer.getBoundingClientRect().top;
+    const track = this.tracks.find((one) => y >= one.strip && y < one.y);
+    if (!track) return null;
+    const time = this.timeAt(event);
+    const pixel = (this.span.to - this.span.from) / this.width();
+    const instant = this.instants.find((one) => one.thread === track.thread && Math.abs(one.ns - time) < 4 * pixel);
+    if (instant) return this.instantFacts(instant);
+    const level = this.waitHeads.length ? this.levelFor('waits', this.waitHeads) : null;
+    const lane = level?.lanes.get(`${track.thread} 0`);
+    const wait = level && lane ? this.firstAt(level, lane, time) : 0;
+    if (level && lane && wait < lane.end && level.begin[wait] <= time)
+      return [el('b', {}, `blocked on ${this.store.recording.name(level.fn[wait])}`), facts([['for', amount(level.duration[wait], 'nanoseconds')]])];
+    /** @type {Node[] | null} */
+    let tip = null;
+    this.states.each(track.thread, { from: time, to: time + 1 }, (from, to, parts) => {
+      tip = [facts([...parts.map((part, i) => /** @type {[string, string]} */ ([STATES[i][0], part ? amount(part, 'nanoseconds') : ''])),
+        ['from', spanText({ from, to })]])];
+    });
+    return tip;
+  }
+
+  /** @param {Instant} instant */
+  instantFacts({ name, text, ns, thread }) {
+    return [el('b', {}, shorten(name, 300)), facts([['at', moment(ns, 1e3)], ['thread', this.store.recording.threadName(thread)], ['', shorten(text, 400)]])];
+  }
+
+  /** @param {1 | -1} by to the next instant, or the one before */
+  stepInstant(by) {
+    const shown = this.tracks.map(({ thread }) => thread);
+    const list = this.instants.filter(({ thread }) => shown.includes(thread));
+    const middle = (this.span.from + this.span.to) / 2;
+    const width = this.span.to - this.span.from;
+    const at = this.instant && list.includes(this.instant) ? list.indexOf(this.instant) : -1;
+    const before = list.filter(({ ns }) => ns < middle).length;
+    const instant = list[at >= 0 ? at + by : by > 0 ? before : before - 1];
+    if (!instant) return;
+    this.look({ from: instant.ns - width / 2, to: instant.ns + width / 2 });
+    this.focus(null);
+    this.instant = instant;
+    fill(this.details, ...this.instantFacts(instant));
+    announce(`${instant.name}, at ${moment(instant.ns, 1e3)}, ${this.store.recording.threadName(instant.thread)}, ${instant.text}`);
+  }
+
   /** @param {WheelEvent} event */
   wheel(event) {
     if (event.ctrlKey || event.metaKey) {
@@ -413,7 +604,8 @@ export class TimelineView {
       return;
     }
     const call = this.callAt(event);
-    if (call) showTip(event.clientX, event.clientY, this.tipOf(call));
+    const tip = call ? this.tipOf(call) : this.stateTip(event);
+    if (tip) showTip(event.clientX, event.clientY, tip);
     else hideTip();
   }
 
@@ -429,6 +621,8 @@ export class TimelineView {
     return [
       ['lasts', amount(level.duration[index], 'nanoseconds')],
       ['begins', moment(level.begin[index], (this.span.to - this.span.from) / 1000)],
+      ...this.states.sums(lane.thread, { from: level.begin[index], to: level.begin[index] + level.duration[index] })
+        .map((ns, i) => /** @type {[string, string]} */ ([STATES[i][0], ns >= 1 ? amount(ns, 'nanoseconds') : ''])),
       ['thread', this.store.recording.threadName(lane.thread)], ['depth', String(lane.depth)],
       ['stands for', level.count[index] > 1 ? `${amount(level.count[index], 'count')} calls` : ''],
     ];
@@ -444,6 +638,7 @@ export class TimelineView {
   focus(call) {
     this.focused = call;
     this.marked = null;
+    this.instant = null;
     this.redraw();
     if (!call) return fill(this.details);
     const { recording } = this.store;
@@ -524,7 +719,7 @@ export class TimelineView {
       ArrowLeft: () => this.pan(-0.2), ArrowRight: () => this.pan(0.2), '+': () => this.zoom(0.5),
       '=': () => this.zoom(0.5), '-': () => this.zoom(2), 0: () => this.look(this.whole),
       ',': () => this.step(-1), '.': () => this.step(1), '<': () => this.deeper(-1), '>': () => this.deeper(1),
-      Enter: () => this.zoomToFocused(), Backspace: () => this.zoom(4),
+      i: () => this.stepInstant(1), I: () => this.stepInstant(-1), Enter: () => this.zoomToFocused(), Backspace: () => this.zoom(4),
       s: () => this.focused && this.onopen(this.focused.level.fn[this.focused.index]),
     };
     const action = actions[event.key];

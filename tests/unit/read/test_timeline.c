@@ -19,7 +19,7 @@ static void take(uint32_t thread, uint32_t depth, uint64_t begin,
 
 TEST(timeline_has_every_call_of_a_short_trace)
 {
-	ck_assert_int_eq(timeline_init(&g_timeline), 0);
+	ck_assert_int_eq(timeline_init(&g_timeline, 1), 0);
 	take(1, 1, 10, 5, 7);
 	take(1, 1, 20, 6, 8);
 	take(2, 0, 1, 100, 5);
@@ -42,7 +42,7 @@ TEST(timeline_keeps_the_longest_calls_of_a_long_trace)
 	enum { CALLS = 2000000, EVERY = 100000 };
 	uint32_t total = 0;
 
-	ck_assert_int_eq(timeline_init(&g_timeline), 0);
+	ck_assert_int_eq(timeline_init(&g_timeline, 1), 0);
 	for (uint64_t i = 0; i < CALLS; i++)
 		take(1 + i % 2, 3, i * 1000, i % EVERY ? 100 : 900,
 		     i % EVERY ? 1 : 2);
@@ -69,7 +69,7 @@ TEST(timeline_keeps_the_longest_calls_of_a_long_trace)
 
 TEST(timeline_counts_what_has_no_room)
 {
-	ck_assert_int_eq(timeline_init(&g_timeline), 0);
+	ck_assert_int_eq(timeline_init(&g_timeline, 1), 0);
 	take(1, TIMELINE_DEPTH_MAX, 5, 5, 1);
 	for (uint32_t thread = 1; thread < 1000; thread++)
 		take(thread, TIMELINE_DEPTH_MAX - 1, 5, 5, 1);

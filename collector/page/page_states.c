@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * A thread changes its state up to a million times a second. So a piece of the
+ * strip is one state if that is long enough, and otherwise the sums of several.
+ */
+#include "collector/page/page_states.h"
+
+#include "collector/read/trace_sched.h"
+#include "shared/compiler.h"
+
+#define PIECES_MAX 60000
+
+struct piece {
+	uint64_t from, to;
+	struct trace_sched_sums sums;
+};
+
+/* Writes one column of the pieces of all threads, or counts them. */
+struct piece_writer {
+	const struct page_data *data;
+	struct page_columns *columns; /* NULL: count only */
+	int column;
+	uint64_t least_ns; /* of one piece */
+	uint64_t count;
+	uint32_t thread;
+	struct piece piece; /* from == to: empty */
+};
+
+static const char *const piece_columns[] = { "thread", "begin",	   "duration",
+					     "on_cpu", "runnable", "blocked" };
+
+static void write_piece(struct piece_writer *writer)
+{
+	const struct piece *piece = &writer->piece;
+	const uint64_t values[] = {
+		writer->thread,		 0,
+		piece->to - piece->from, piece->sums.on_cpu,
+		piece->sums.preempted,	 piece->sums.waited
+	};
+
+	if (piece->from == piece->to)
+		return;
+	writer->count++;
+	if (writer->columns && writer->column == 1)
+		page_columns_put_signed(
+			writer->columns,
+			(int64_t)(piece->from - writer->data->origin_ns));
+	else if (writer->columns)
+		page_columns_put(writer->columns, values[writer->column]);
+	writer->piece.from = writer->piece.to;
+}
+
+/* Adds a time in one state. The times of a thread follow each other. */
+static void add_state(struct piece_writer *writer, int64_t tid, uint64_t from,
+		      uint64_t to, bool on_cpu)
+{
+	const struct time_range *range = &writer->data->calls->range;
+	struct piece *piece = &writer->piece;
+	struct trace_sched_sums sums = { 0 };
+
+	from = MAX(from, range->from_ns);
+	to = MIN(to, range->to_ns);
+	if (from >= to)
+		return;
+	if (to - from >= writer->least_ns)
+		write_piece(writer);
+	if (piece->from == piece->to)
+		*piece = (struct piece){ .from = from };
+	piece->to = to;
+	if (on_cpu)
+		sums.on_cpu = to - from;
+	else
+		sums = trace_sched_between(writer->data->sched, tid, from, to);
+	piece->sums.on_cpu += sums.on_cpu;
+	piece->sums.preempted += sums.preempted;
+	piece->sums.waited += sums.waited;
+	if (piece->to - piece->from >= writer->least_ns)
+		write_piece(writer);
+}
+
+static void write_thread(struct piece_writer *writer)
+{
+	const struct trace_track *track =
+		writer->data->calls->tree.threads[writer->thread].track;
+	const struct trace_stretch *at;
+	uint32_t count;
+
+	if (!track || track->kind != TRACE_TRACK_THREAD)
+		return;
+	count = trace_sched_stretches(writer->data->sched, track->tid, &at);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			add_state(writer, track->tid, at[i - 1].to, at[i].from,
+				  false);
+		add_state(writer, track->tid, at[i].from, at[i].to, true);
+	}
+	write_piece(writer);
+}
+
+static uint64_t write_threads(struct piece_writer *writer)
+{
+	for (writer->thread = 1;
+	     writer->thread < writer->data->calls->tree.thread_count;
+	     writer->thread++)
+		write_thread(writer);
+	return writer->count;
+}
+
+void page_states_put(const struct page_data *data, struct page_columns *columns)
+{
+	uint64_t least_ns = 1, count;
+
+	if (!data->sched)
+		return;
+	/* Most recordings with more pieces have more than one busy thread. */
+	if (trace_sched_switches(data->sched) > PIECES_MAX)
+		least_ns += (data->calls->tree.totals.last_ns -
+			     data->calls->tree.totals.first_ns) /
+			    PIECES_MAX;
+	for (;; least_ns *= 4) {
+		struct piece_writer counter = { .data = data,
+						.least_ns = least_ns };
+
+		count = write_threads(&counter);
+		if (count <= PIECES_MAX || least_ns >> 62)
+			break;
+	}
+	for (size_t i = 0; count && i < ARRAY_SIZE(piece_columns); i++) {
+		struct piece_writer writer = { .data = data,
+					       .columns = columns,
+					       .column = (int)i,
+					       .least_ns = least_ns };
+
+		page_columns_begin(columns, i == 1 ? "d" : "u", "state.%s",
+				   piece_columns[i]);
+		write_threads(&writer);
+	}
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * page_states - the states of threads over time, as columns of the page.
+ */
+#ifndef PERFREC_COLLECTOR_PAGE_PAGE_STATES_H
+#define PERFREC_COLLECTOR_PAGE_PAGE_STATES_H
+
+#include "collector/page/page_columns.h"
+#include "collector/page/page_data.h"
+
+/* Writes the columns state.* (docs/PAGE.md), or nothing without switches. */
+void page_states_put(const struct page_data *data,
+		     struct page_columns *columns);
+
+#endif

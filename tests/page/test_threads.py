@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Threads over time: their states, on what they are blocked, stops by perfrec, instants, the axis."""
+
+import json
+import re
+
+import sample
+from test_calls import CHOOSE, jobs
+from test_page import PageTest, Shared
+
+__all__ = ["Threads"]
+
+# What is written on the timeline from now on: [text, x, y] in the window.
+WATCH = """(() => { const paint = CanvasRenderingContext2D.prototype.fillText; window.painted = [];
+    CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
+      const box = this.canvas.getBoundingClientRect();
+      if (this.canvas.closest('.timeline')) window.painted.push([text, x + box.left, y + box.top]);
+      return paint.call(this, text, x, y); }; })()"""
+
+
+def dumped(kind):
+    """Objects of `perfrec dump` with their track."""
+    lines = [json.loads(line) for line in Shared.recordings.perfrec("dump", "jobs.data").splitlines()]
+    tracks = {line["track"]: line for line in lines if line["kind"] == "track"}
+    return [dict(line, thread=tracks[line["track"]]) for line in lines if line["kind"] == kind]
+
+
+def figures(page):
+    """{name: text} of the chosen call."""
+    return dict(page.js("[...document.querySelectorAll('#view-threads .details dl div')].map((d) => [d.children[0].textContent, d.children[1].textContent])"))
+
+
+class Threads(PageTest):
+    """When threads ran, and what they waited for."""
+
+    def opened(self, **how):
+        """The view of threads of the recording."""
+        page = self.open(jobs()[1], **how)
+        page.js(WATCH)
+        page.press("3")
+        page.painted()
+        return page
+
+    def test_states_are_those_of_the_dump(self):
+        """The states of the slowest calls are what `perfrec dump` says of these calls."""
+        page = self.open(jobs()[1])
+        page.click_on("#tab-calls")
+        page.js(CHOOSE % "request")
+        page.painted()
+        rows = page.js("""[...document.querySelectorAll('.calls tbody tr')].slice(0, 20).map((row) =>
+            [1, 2, 3, 4].map((i) => Number(row.cells[i].dataset.raw)))""")
+        ends = sorted((end for end in dumped("end") if end["name"] == "request"), key=lambda end: -end["took_ns"])
+        self.assertGreater(sum(row[3] for row in rows), 0)
+        for row, end in zip(rows, ends):
+            self.assertEqual(row, [end["took_ns"], end["on_cpu_ns"], end["preempted_ns"], end["waited_ns"]])
+        page.click_on(".calls tbody button")
+        page.painted()
+        seen = figures(page)
+        for name, ns in zip(("on CPU", "runnable", "blocked"), rows[0][1:]):
+            self.assertEqual(seen.get(name, ""), page.js("'' + %d" % ns) and self.amount(ns), name)
+        self.silent(page)
+
+    @staticmethod
+    def amount(ns):
+        """A time as the page has it; '' for 0."""
+        if not ns:
+            return ""
+        for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
+            if ns >= size * 0.9995:
+                value = ns / size
+                return "%s %s" % (("%.0f" if value >= 100 else "%.1f" if value >= 10 else "%.2f") % value, unit)
+        return "%d ns" % ns
+
+    def test_blocked_on_what(self):
+        """A wait has the name of its object, on the strip and in its tip."""
+        page = self.opened()
+        self.shot(page, "threads-states")
+        waits = [wait for wait in dumped("wait") if wait["name"].startswith("[mutex ")]
+        self.assertTrue(waits)
+        self.assertTrue([text for text, _, _ in page.js("window.painted") if text.startswith("[join thread")])
+        longest = max(waits, key=lambda wait: wait["took_ns"])
+        x, _, width, _ = page.box(".timeline")
+        page.js("window.painted = []; document.querySelector('.timeline').dispatchEvent(new Event('scroll'))")
+        page.painted()
+        first = json.loads(Shared.recordings.perfrec("dump", "jobs.data").splitlines()[0])["first_ns"]
+        last = float(page.text("#view-threads .panel-head .muted").split(" – ")[1].split()[0])
+        at = (longest["ns"] + longest["took_ns"] / 2 - first) / 1e9 / last
+        rows = [row for text, row in [(text, row) for text, _, row in page.js("window.painted")] if text == str(longest["thread"]["tid"])]
+        page.mouse("mouseMoved", x + 150 + at * (width - 150), rows[0] - 16)
+        page.painted()
+        self.assertEqual(page.text("#tip b"), "blocked on %s" % longest["name"])
+        self.shot(page, "threads-wait")
+        legend = page.text(".legend")
+        for word in ("on CPU", "runnable", "blocked", "instant"):
+            self.assertIn(word, legend)
+        self.assertNotIn("stopped", legend)
+        self.silent(page)
+
+    def test_instants(self):
+        """i goes to the next instant; its name, time and thread are said."""
+        page = self.opened()
+        page.js("document.querySelector('.timeline').focus()")
+        page.press("+", "+", *"IIIIiiiiii")
+        times = sorted(instant["ns"] for instant in dumped("instant"))
+        self.assertEqual(len(times), 4)
+        seen = []
+        for _ in times:
+            said = page.text("#view-threads .details")
+            self.assertIn("half", said)
+            seen.append(float(re.search(r"at(.*?) s", said).group(1)))
+            page.press("I")
+        self.assertEqual(seen, sorted(seen, reverse=True))
+        for one, ns in zip(seen, reversed(times)):
+            self.assertAlmostEqual(seen[-1] - one, (times[0] - ns) / 1e9, 5)
+        self.assertRegex(page.text("#live"), r"^half, at 0\.\d+ s, jobs \d+")
+        self.shot(page, "threads-instant")
+        self.silent(page)
+
+    def test_axis_stays_in_view(self):
+        """However far the window is scrolled, an axis is above what is seen of the threads."""
+        page = self.opened(width=1280, height=420)
+        for share in (0, 0.5, 0.75, 1):
+            page.js("window.painted = []; scrollTo(0, document.scrollingElement.scrollHeight * %g); document.querySelector('.timeline').scrollTop = 9999 * %g" % (share, share))
+            page.js("document.querySelector('.timeline').dispatchEvent(new Event('scroll'))")
+            page.painted()
+            ys = {y for text, _, y in page.js("window.painted") if re.fullmatch(r"[0-9.]+ s", text)}
+            box = page.js("(() => { const r = document.querySelector('.timeline').getBoundingClientRect(); return [r.top, r.bottom]; })()")
+            bar = page.js("document.querySelector('.bar-holder').getBoundingClientRect().bottom")
+            if max(box[0], bar) < 400:
+                self.assertTrue([y for y in ys if max(box[0], min(bar, box[1] - 20)) <= y <= box[1]], (share, ys, box, bar))
+        self.silent(page)
+
+    def test_stops_have_a_hatch(self):
+        """The time for which perfrec stopped a thread is a legend's entry, and is not like calls."""
+        rich = sample.Rich()
+        rich.NAMES = ["perfrec: waiting for collector" if name == "wait_for_work" else name for name in rich.NAMES]
+        rich.data = sample.Data()
+        rich.entries = {key: [] for key in rich.entries}
+        rich.fill()
+        page = self.sample("stops", rich.data.base64())
+        page.js("""(() => { const stroke = CanvasRenderingContext2D.prototype.stroke; window.strokes = 0;
+            CanvasRenderingContext2D.prototype.stroke = function (...all) {
+              if (this.canvas.closest('.timeline')) window.strokes++; return stroke.apply(this, all); }; })()""")
+        page.press("3")
+        page.painted()
+        self.assertIn("stopped by perfrec", page.text(".legend"))
+        self.assertGreater(page.js("window.strokes"), 10)
+        self.shot(page, "threads-stops")
+        self.silent(page)
+
+    def test_narrow(self):
+        page = self.opened(width=390, height=800, dark=True)
+        self.assertLessEqual(page.js("document.scrollingElement.scrollWidth"), 390)
+        self.shot(page, "threads-states-390")
+        self.silent(page)
