@@ -57,8 +57,8 @@ function end_of(line, at,	quote, c, set)
 	fail("a text goes over the end of: " line)
 }
 
-# Returns a line of a script without comments, and without spaces that separate no
-# words. A "{" in a text in backquotes is the expression of "${".
+# Returns a line of a script without comments, without spaces that separate no
+# words, and with "let" for the longer "const". A "{" in a text in backquotes is the expression of "${".
 function squeeze(line,	out, i, end, c, last, depth, text, braces)
 {
 	for (i = 1; i <= length(line); i++) {
@@ -92,6 +92,10 @@ function squeeze(line,	out, i, end, c, last, depth, text, braces)
 			i = end
 		} else if (c == "`")
 			text[++depth] = 1
+		else if (!is_word(last) && substr(line, i, 6) == "const ") {
+			c = "let"
+			i += 4
+		}
 		else if (c == "{")
 			braces[depth]++
 		else if (depth && c == "}" && !braces[depth]--)

@@ -16,8 +16,7 @@ let printing = false;
 /** @returns {'light' | 'dark'} the theme on the screen, or on paper */
 export function theme() {
   if (printing) return 'light';
-  const chosen = document.documentElement.dataset.theme;
-  return chosen === 'light' || chosen === 'dark' ? chosen : dark.matches ? 'dark' : 'light';
+  return document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light';
 }
 
 /** @param {() => void} listener is called when colours are others */
@@ -29,13 +28,21 @@ function changed() {
   for (const listener of listeners) listener();
 }
 
+let chosen = false;
+
 export function toggleTheme() {
+  chosen = true;
   document.documentElement.dataset.theme = theme() === 'dark' ? 'light' : 'dark';
   changed();
 }
 
 export function watchTheme() {
-  dark.addEventListener('change', changed);
+  const follow = () => {
+    if (!chosen) document.documentElement.dataset.theme = dark.matches ? 'dark' : 'light';
+    changed();
+  };
+  dark.addEventListener('change', follow);
+  follow();
   const print = (/** @type {boolean} */ now) => {
     printing = now;
     changed();

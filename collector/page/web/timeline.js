@@ -102,7 +102,7 @@ class States {
   }
 }
 
-const STATES = /** @type {const} */ ([['on CPU', '--cpu'], ['runnable', '--bad'], ['blocked', '--rest']]);
+const THREAD_STATES = /** @type {const} */ ([['on CPU', '--cpu'], ['runnable', '--bad'], ['blocked', '--rest']]);
 const STOPPED = 'perfrec: waiting for collector';
 
 /** @param {import('./model.js').Recording} recording @returns {Instant[]} sorted by time */
@@ -204,7 +204,7 @@ export class TimelineView {
       return el('span', {}, swatch, text);
     };
     return el('div', { class: 'legend muted' },
-      this.states.of.size ? STATES.map(([text, name]) => entry(text, name)) : null,
+      this.states.of.size ? THREAD_STATES.map(([text, name]) => entry(text, name)) : null,
       this.waitHeads.length ? el('span', {}, 'a blocked thread has the name of what it waits for') : null,
       this.stopped >= 0 ? entry('stopped by perfrec', 'stopped') : null,
       this.instants.length ? entry('instant', 'instant') : null);
@@ -363,7 +363,7 @@ export class TimelineView {
       let top = y + high;
       for (const [i, sum] of sums.entries()) {
         const size = (sum / (to - begin)) * high;
-        g.fillStyle = color(STATES[i][1]);
+        g.fillStyle = color(THREAD_STATES[i][1]);
         g.fillRect(x, top - size, end - x, size);
         top -= size;
       }
@@ -547,7 +547,7 @@ export class TimelineView {
     /** @type {Node[] | null} */
     let tip = null;
     this.states.each(track.thread, { from: time, to: time + 1 }, (from, to, parts) => {
-      tip = [facts([...parts.map((part, i) => /** @type {[string, string]} */ ([STATES[i][0], part ? amount(part, 'nanoseconds') : ''])),
+      tip = [facts([...parts.map((part, i) => /** @type {[string, string]} */ ([THREAD_STATES[i][0], part ? amount(part, 'nanoseconds') : ''])),
         ['from', spanText({ from, to })]])];
     });
     return tip;
@@ -622,7 +622,7 @@ export class TimelineView {
       ['lasts', amount(level.duration[index], 'nanoseconds')],
       ['begins', moment(level.begin[index], (this.span.to - this.span.from) / 1000)],
       ...this.states.sums(lane.thread, { from: level.begin[index], to: level.begin[index] + level.duration[index] })
-        .map((ns, i) => /** @type {[string, string]} */ ([STATES[i][0], ns >= 1 ? amount(ns, 'nanoseconds') : ''])),
+        .map((ns, i) => /** @type {[string, string]} */ ([THREAD_STATES[i][0], ns >= 1 ? amount(ns, 'nanoseconds') : ''])),
       ['thread', this.store.recording.threadName(lane.thread)], ['depth', String(lane.depth)],
       ['stands for', level.count[index] > 1 ? `${amount(level.count[index], 'count')} calls` : ''],
     ];
