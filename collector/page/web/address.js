@@ -52,16 +52,12 @@ export class Address {
   /** @returns {string} the state, without what is as in the beginning */
   words() {
     const { state, recording } = this.store;
-    const { buckets } = recording.header;
     const words = new URLSearchParams();
     for (const name of /** @type {const} */ (['tab', 'value', 'query']))
       if (state[name] !== this.initial[name]) words.set(name, state[name]);
     if (state.fn >= 0) words.set('function', `${state.fn} ${recording.fullName(state.fn)}`);
     if (state.threads) words.set('threads', [...state.threads].join('.'));
-    if (state.range && buckets) {
-      const at = (/** @type {number} */ bucket) => buckets.first_ns + bucket * buckets.width_ns;
-      words.set('range', spanWord({ from: at(state.range.from), to: at(state.range.to) }));
-    }
+    if (this.store.span) words.set('range', spanWord(this.store.span));
     if (state.durations) words.set('durations', spanWord(state.durations));
     for (const [name, other] of Object.entries(this.others)) if (other.get()) words.set(name, other.get());
     return words.toString();
@@ -79,7 +75,7 @@ export class Address {
     store.set({
       tab: one('tab', this.tabs, initial.tab), value: one('value', recording.values.map(({ key }) => key), initial.value),
       query: words.get('query') ?? '', fn: this.functionOf(words.get('function')),
-      threads: threads?.length || chosen === '' ? new Set(threads) : null, range: this.rangeOf(spanOf(words.get('range'))), durations: spanOf(words.get('durations')),
+      threads: threads?.length || chosen === '' ? new Set(threads) : null, range: store.rangeOf(spanOf(words.get('range'))), durations: spanOf(words.get('durations')),
     });
     for (const [name, other] of Object.entries(this.others)) other.set(words.get(name) ?? '', spanOf(words.get(name)));
     clearTimeout(this.timer);
@@ -92,14 +88,5 @@ export class Address {
     const number = Number.parseInt(text ?? '', 10);
     if (number in recording.fullNames && recording.fullName(number) === name) return number;
     return name ? recording.fullNames.findIndex((_, fn) => recording.fullName(fn) === name) : -1;
-  }
-
-  /** @param {{ from: number, to: number } | null} span @returns {{ from: number, to: number } | null} in buckets */
-  rangeOf(span) {
-    const { buckets } = this.store.recording.header;
-    if (!span || !buckets) return null;
-    const at = (/** @type {number} */ ns) => (ns - buckets.first_ns) / buckets.width_ns;
-    const range = { from: Math.max(0, Math.floor(at(span.from))), to: Math.min(buckets.count, Math.ceil(at(span.to))) };
-    return range.from < range.to ? range : null;
   }
 }

@@ -155,10 +155,7 @@ export class CallsView {
 
   /** @returns {import('./axis.js').Span} the chosen time */
   get span() {
-    const { range } = this.store.state;
-    const { buckets } = this.store.recording.header;
-    if (!range || !buckets) return { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
-    return { from: buckets.first_ns + range.from * buckets.width_ns, to: buckets.first_ns + range.to * buckets.width_ns };
+    return this.store.span ?? { from: Number.NEGATIVE_INFINITY, to: Number.POSITIVE_INFINITY };
   }
 
   /** @param {number} bucket @returns {number} when it begins */
@@ -340,12 +337,7 @@ export class CallsView {
     const top = this.rows[Math.max(a.row, b.row)];
     /** @type {Partial<import('./store.js').State>} */
     const patch = { durations: { from: this.rows[Math.min(a.row, b.row)], to: top + barWidth(top) } };
-    const { buckets } = this.store.recording.header;
-    if (inTime && buckets) {
-      const at = (/** @type {number} */ bucket) => (this.timeOf(bucket) - buckets.first_ns) / buckets.width_ns;
-      const from = Math.max(0, Math.min(buckets.count - 1, Math.floor(at(Math.min(a.bucket, b.bucket)))));
-      patch.range = { from, to: Math.max(from + 1, Math.min(buckets.count, Math.ceil(at(Math.max(a.bucket, b.bucket) + 1)))) };
-    }
+    if (inTime) patch.range = this.store.rangeOf({ from: this.timeOf(Math.min(a.bucket, b.bucket)), to: this.timeOf(Math.max(a.bucket, b.bucket) + 1) });
     this.store.set(patch);
   }
 

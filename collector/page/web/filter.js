@@ -67,12 +67,10 @@ function threadFilter(store) {
 function rangeChip(store) {
   const chip = el('span', { class: 'chip', hidden: true });
   store.follow(['range'], () => {
-    const { range } = store.state;
-    const { buckets } = store.recording.header;
-    chip.hidden = !range;
-    if (!range || !buckets) return;
-    const at = (/** @type {number} */ bucket) => buckets.first_ns + bucket * buckets.width_ns;
-    fill(chip, spanText({ from: at(range.from), to: at(range.to) }),
+    const { span } = store;
+    chip.hidden = !span;
+    if (!span) return;
+    fill(chip, spanText(span),
       button('×', () => store.set({ range: null }), { 'aria-label': 'Show the whole time', title: 'Escape' }));
   });
   return chip;

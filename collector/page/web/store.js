@@ -63,6 +63,22 @@ export class Store {
     return { range: this.state.range, threads: this.state.threads };
   }
 
+  /** @returns {{ from: number, to: number } | null} the chosen range, ns */
+  get span() {
+    const { range } = this.state;
+    const { buckets } = this.recording.header;
+    return range && buckets ? { from: buckets.first_ns + range.from * buckets.width_ns, to: buckets.first_ns + range.to * buckets.width_ns } : null;
+  }
+
+  /** @param {{ from: number, to: number } | null} span ns @returns {{ from: number, to: number } | null} the buckets that it touches */
+  rangeOf(span) {
+    const { buckets } = this.recording.header;
+    if (!span || !buckets) return null;
+    const at = (/** @type {number} */ ns) => (ns - buckets.first_ns) / buckets.width_ns;
+    const range = { from: Math.max(0, Math.floor(at(span.from))), to: Math.min(buckets.count, Math.ceil(at(span.to))) };
+    return range.from < range.to ? range : null;
+  }
+
   /** @returns {((text: string) => boolean) | null} tests a name for the search; null: no search */
   get matcher() {
     return matcherOf(this.state.query);

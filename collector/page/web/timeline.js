@@ -212,10 +212,7 @@ export class TimelineView {
 
   /** @returns {Span} the range of the overview */
   get range() {
-    const { range } = this.store.state;
-    const { buckets } = this.store.recording.header;
-    if (!range || !buckets) return this.whole;
-    return this.within({ from: buckets.first_ns + range.from * buckets.width_ns, to: buckets.first_ns + range.to * buckets.width_ns });
+    return this.store.span ? this.within(this.store.span) : this.whole;
   }
 
   get showsRange() {
