@@ -108,7 +108,7 @@ function squeeze(line,	out, i, end, c, last, depth, text, braces)
 }
 
 # Prints the file NAME; of a script, what a bundle needs.
-function put(name, script,	path, line, inside, got)
+function put(name, script,	path, line, inside, got, last)
 {
 	path = folder(FILENAME) name
 	while ((got = (getline line < path)) > 0) {
@@ -133,10 +133,20 @@ function put(name, script,	path, line, inside, got)
 			gsub(/\n +/, "", line)
 		}
 		sub(/^[ \t]+/, "", line)
-		if (line != "")
-			printf "%s%s", line, script && line ~ /[;{,(&|?:]$/ ? "" : "\n"
+		if (line == "")
+			continue
+		if (!script)
+			print line
+		else {
+			# Each statement ends with a ";" or "}".
+			if (last ~ /;$/ && line ~ /^}/)
+				last = substr(last, 1, length(last) - 1)
+			printf "%s%s", last, is_word(substr(last, length(last))) &&
+				is_word(substr(line, 1, 1)) ? "\n" : ""
+			last = line
+		}
 	}
-	print ""
+	print last
 	if (got < 0)
 		fail("cannot read " path)
 	close(path)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collector/base/json_text.h"
+#include "collector/page/page_states.h"
 #include "collector/page/page_time.h"
 #include "collector/page/page_tree.h"
 #include "collector/read/summary_read.h"
@@ -323,6 +324,11 @@ static void add_header_time(const struct page_data *data,
 	}
 	json_object_set_new(header, "timeline", levels);
 	json_object_set_new(header, "waits", waits);
+	if (data->sched)
+		json_object_set_new(
+			header, "cpu_heat",
+			json_pack("{s:o}", "width_ns",
+				  page_number_json(page_states_heat_ns(data))));
 }
 
 static const char *unit_of_curve(const struct calls *calls,

@@ -5,10 +5,14 @@
  */
 #include "collector/page/page_states.h"
 
+#include <stdlib.h>
+
 #include "collector/read/trace_sched.h"
 #include "shared/compiler.h"
 
 #define PIECES_MAX 60000
+#define HEAT_NS 20000000
+#define HEAT_ENTRIES_MAX 30000
 
 struct piece {
 	uint64_t from, to;
@@ -135,4 +139,88 @@ void page_states_put(const struct page_data *data, struct page_columns *columns)
 				   piece_columns[i]);
 		write_threads(&writer);
 	}
+}
+
+/* --- CPU use --- */
+
+static uint64_t heat_end(const struct page_data *data)
+{
+	return MIN(data->calls->totals.last_ns, data->calls->range.to_ns - 1) -
+	       data->origin_ns;
+}
+
+uint64_t page_states_heat_ns(const struct page_data *data)
+{
+	uint64_t width = HEAT_NS;
+
+	while (heat_end(data) / width >= HEAT_ENTRIES_MAX)
+		width *= 5;
+	return data->sched ? width : 0;
+}
+
+static int compare_tids(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Sets @tids to the distinct ids of all threads, and returns their number. */
+static uint32_t find_tids(const struct calls *calls, int64_t *tids)
+{
+	uint32_t count = 0, kept = 0;
+
+	for (uint32_t i = 1; i < calls->thread_count; i++)
+		if (calls->threads[i].track->kind == TRACE_TRACK_THREAD)
+			tids[count++] = calls->threads[i].track->tid;
+	qsort(tids, count, sizeof(*tids), compare_tids);
+	for (uint32_t i = 0; i < count; i++)
+		if (!kept || tids[kept - 1] != tids[i])
+			tids[kept++] = tids[i];
+	return kept;
+}
+
+/* Adds a stretch on a CPU, by the origin of times. */
+static void add_heat(uint64_t *heat, uint64_t width, uint64_t from, uint64_t to)
+{
+	while (from < to) {
+		uint64_t end = MIN(to, (from / width + 1) * width);
+
+		heat[from / width] += end - from;
+		from = end;
+	}
+}
+
+void page_states_put_heat(const struct page_data *data,
+			  struct page_columns *columns)
+{
+	const uint64_t width = page_states_heat_ns(data);
+	const uint64_t count = width ? heat_end(data) / width + 1 : 0;
+	uint64_t *heat = calloc(count + 1, sizeof(*heat));
+	int64_t *tids = calloc(data->calls->thread_count, sizeof(*tids));
+	uint32_t tid_count =
+		heat && tids && count ? find_tids(data->calls, tids) : 0;
+
+	for (uint32_t i = 0; i < tid_count; i++) {
+		const struct trace_stretch *at;
+		uint32_t stretches =
+			trace_sched_stretches(data->sched, tids[i], &at);
+
+		for (uint32_t k = 0; k < stretches; k++) {
+			uint64_t first = MAX(data->origin_ns,
+					     data->calls->range.from_ns);
+			uint64_t from = MAX(at[k].from, first);
+			uint64_t to = MAX(at[k].to, first);
+
+			add_heat(heat, width, from - data->origin_ns,
+				 MIN(to - data->origin_ns, count * width));
+		}
+	}
+	if (tid_count) {
+		page_columns_begin(columns, "u", "cpu_heat.ns");
+		for (uint64_t i = 0; i < count; i++)
+			page_columns_put(columns, heat[i]);
+	}
+	free(heat);
+	free(tids);
 }

@@ -12,4 +12,10 @@
 void page_states_put(const struct page_data *data,
 		     struct page_columns *columns);
 
+/* Returns the width of the entries of cpu_heat.ns; 0: no switches. */
+uint64_t page_states_heat_ns(const struct page_data *data);
+/* Writes the column cpu_heat.ns, or nothing without switches or memory. */
+void page_states_put_heat(const struct page_data *data,
+			  struct page_columns *columns);
+
 #endif

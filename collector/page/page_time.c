@@ -540,6 +540,7 @@ int page_time_put(struct page_data *data, struct page_columns *columns)
 		put_slow_calls(data, &named, columns);
 		put_instants(data, columns);
 		page_states_put(data, columns);
+		page_states_put_heat(data, columns);
 		err = put_heat(data, &named, columns);
 	}
 	free(named.function);

@@ -148,6 +148,39 @@ class Threads(PageTest):
         self.shot(page, "threads-stops")
         self.silent(page)
 
+    def test_cpu_use(self):
+        """The cells of CPU use add up to what threads ran; dragging and the keyboard choose a range."""
+        page = self.open(jobs()[1])
+        page.click_on("#cpu-heat-button")
+        page.painted()
+        heat = ".cpu-heat"
+        page.js("document.querySelector('%s').focus()" % heat)
+        page.press("Home")
+        cells = int(page.js("document.querySelector('%s').ariaValueMax" % heat)) + 1
+        used = 0
+        for _ in range(cells):
+            text = page.js("document.querySelector('%s').getAttribute('aria-valuetext')" % heat)
+            used += float(re.search(r": <?([\d.]+) %", text).group(1)) / 100 * 2e7
+            page.press("ArrowDown")
+        inside = sum(end["on_cpu_ns"] for end in dumped("end") if end["depth"] == 0)
+        self.assertGreater(used, 0.9 * inside - 1e4 * cells)
+        self.assertLess(used, 1.1 * jobs()[2]["totals"]["on_cpu_ns"] + 5e6)
+        self.shot(page, "cpu-use")
+        page.press("Home")
+        page.press("ArrowDown", shift=True)
+        page.painted()
+        self.assertFalse(page.js("document.querySelector('.chip').hidden"))
+        x, y, _, _ = page.box(heat + " canvas")
+        page.mouse("mouseMoved", x + 10, y + 3)
+        page.mouse("mousePressed", x + 10, y + 3, button="left", buttons=1, clickCount=1)
+        page.mouse("mouseMoved", x + 10, y + 15, button="left", buttons=1)
+        page.mouse("mouseReleased", x + 10, y + 15, button="left", clickCount=1)
+        page.painted()
+        begin, end = [float(text.split()[0]) for text in page.text(".chip").rstrip("×").split(" – ")]
+        self.assertLessEqual(begin, 0)
+        self.assertTrue(0.06 <= end < 0.08, end)
+        self.silent(page)
+
     def test_narrow(self):
         page = self.opened(width=390, height=800, dark=True)
         self.assertLessEqual(page.js("document.scrollingElement.scrollWidth"), 390)

@@ -198,7 +198,7 @@ export class CallsView {
     this.clear.hidden = !durations;
     this.said.textContent = this.cells.length
       ? `${amount(count, 'count')} ${this.heat.exact ? '' : 'of the longest '}${count === 1 ? 'call' : 'calls'} ${what.filter(Boolean).join(', ')}` : '';
-    this.caption.textContent = `${shown.length} of ${amount(Math.max(count, calls.length), 'count')} calls, the slowest first${threads ? ', in the chosen threads' : ''}. Durations are as measured, with perfrec’s own time.`;
+    this.caption.textContent = `${shown.length} of ${amount(Math.max(count, calls.length), 'count')} calls, the slowest first${threads ? ', in the chosen threads' : ''}. Durations are as measured, with perfrec’s own time${this.heat.exact ? '' : ' and its stops'}.`;
     fill(this.body, shown.map((call) => this.row(call)));
     this.redraw();
   }

@@ -22,6 +22,7 @@ const KEYS = [
     ['← →', 'move in time'], ['+  −', 'zoom'], [',  .', 'call before, call after'], ['<  >', 'caller, callee'],
     ['i  I', 'next instant, instant before'], ['Enter', 'zoom to the call'], ['0', 'the whole time'], ['s', 'callers and callees'],
   ]],
+  ['CPU use', [['↑ ↓', 'a cell'], ['← →', 'a column'], ['Shift ↑ ↓ ← →', 'choose a range']]],
   ['Calls', [['← → ↑ ↓', 'move in time and duration'], ['Shift ← → ↑ ↓', 'choose calls'], ['Escape', 'all durations']]],
   ['Table', [['↑ ↓', 'function before, after'], ['Enter', 'its callers and callees; on a title: sort']]],
 ];

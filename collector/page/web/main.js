@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { CpuHeat } from './cpuheat.js';
 import { BadData, readData } from './data.js';
 import { Address, spanWord } from './address.js';
 import { CallsView } from './calls.js';
@@ -35,6 +36,7 @@ class Page {
     this.memory = new MemoryView(store, onopen, (key) => store.set({ value: key, tab: 'profile' }));
     this.lines = new LinesView(store);
     this.overview = new Overview(store);
+    this.cpuHeat = new CpuHeat(store);
     this.bar = filterBar(store);
     this.help = helpDialog();
     /** @type {HTMLButtonElement[]} */
@@ -65,7 +67,7 @@ class Page {
       button('?', () => this.help.showModal(), { class: 'round', 'aria-label': 'Keyboard and mouse', title: 'Keyboard and mouse (?)', id: 'help-button' }),
     ];
     fill(place, head(this.recording, controls),
-      this.overview.isThere ? el('section', { class: 'panel', 'aria-label': 'Overview over time' }, this.overview.element, this.overview.more) : null,
+      this.overview.isThere ? el('section', { class: 'panel', 'aria-label': 'Overview over time' }, this.overview.element, this.overview.more, this.cpuHeat.isThere ? this.cpuHeat.element : null) : null,
       el('main', {}, this.tabList(), this.bar.element, this.tabs.map((tab) => this.tabPanel(tab))), this.help);
     document.addEventListener('keydown', (event) => this.key(event));
     this.store.follow(['tab'], () => this.showTab());
