@@ -113,26 +113,6 @@ static int number_nodes(struct tree *tree)
 	return err;
 }
 
-static int make_tree(struct tree *tree)
-{
-	uint32_t count = tree->data->nodes.count;
-	const struct page_data *data = tree->data;
-	int err = 0;
-
-	tree->kept = calloc(count + 1, sizeof(*tree->kept));
-	tree->number = calloc(count + 1, sizeof(*tree->number));
-	if (!tree->kept || !tree->number)
-		return -ENOMEM;
-	if (data->nodes.count < NODES_FEW)
-		tree->per_ten_thousand = 0;
-	for (int key = 0; key < PAGE_KEYS && !err; key++)
-		for (int side = 0; side < PAGE_SIDES && !err; side++)
-			if (data->value[key].sum[side])
-				err = keep_of_value(tree, &data->value[key],
-						    (enum page_side)side);
-	return err ? err : number_nodes(tree);
-}
-
 /* --- amounts over time --- */
 
 struct entry {
@@ -249,6 +229,103 @@ static void merge_entries(struct entries *entries)
 		}
 	}
 	entries->count = kept;
+}
+
+static int compare_threads(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+
+	return x->thread != y->thread ? (x->thread < y->thread ? -1 : 1)
+				      : compare_tree_entries(a, b);
+}
+
+/* Keeps the nodes that are not too small in the part with the entries
+ * [@from, @to). @total has a zero for each node, and has so afterwards. */
+static void keep_of_part(struct tree *tree, const struct entry *from,
+			 const struct entry *to, uint64_t *total)
+{
+	const struct page_data *data = tree->data;
+	uint64_t sum = 0, least;
+
+	for (const struct entry *entry = from; entry < to; entry++) {
+		sum += entry->amount[PAGE_SELF];
+		for (uint32_t at = entry->node + 1; at;
+		     at = page_data_node_at(data, at - 1)->parent)
+			total[at - 1] += entry->amount[PAGE_SELF];
+	}
+	least = (uint64_t)((double)sum * tree->per_ten_thousand / 10000);
+	for (const struct entry *entry = from; entry < to; entry++) {
+		for (uint32_t at = entry->node + 1; at && total[at - 1];
+		     at = page_data_node_at(data, at - 1)->parent) {
+			tree->kept[at - 1] |= total[at - 1] >= least;
+			total[at - 1] = 0;
+		}
+	}
+}
+
+/* Keeps nodes that are large in a bucket or a thread: what is at least so large
+ * in a range is so in one of its buckets. */
+static int keep_of_parts(struct tree *tree, const struct by_leaf *by_leaf,
+			 enum page_key key)
+{
+	const struct page_data *data = tree->data;
+	const struct page_value *value = &data->value[key];
+	uint64_t *total = calloc(data->nodes.count + 1, sizeof(*total));
+	struct entries entries = { 0 };
+	int err = total ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < value->count && err >= 0; i++) {
+		struct page_amount amount = value->amounts[i];
+
+		if (amount.leaf)
+			amount.leaf = calls_cells_of(data->calls, amount.leaf);
+		if (amount.leaf)
+			err = spread_amount(tree, by_leaf, key, &amount,
+					    &entries);
+	}
+	for (int by_thread = 0; by_thread < 2 && err >= 0; by_thread++) {
+		const struct entry *from = entries.list;
+		const struct entry *end = entries.list + entries.count;
+
+		if (entries.count)
+			qsort(entries.list, entries.count, sizeof(*from),
+			      by_thread ? compare_threads
+					: compare_tree_entries);
+		for (const struct entry *to = from; from < end; from = to) {
+			while (to < end &&
+			       (by_thread ? to->thread == from->thread
+					  : to->bucket == from->bucket))
+				to++;
+			keep_of_part(tree, from, to, total);
+		}
+	}
+	free(entries.list);
+	free(total);
+	return MIN(err, 0);
+}
+
+static int make_tree(struct tree *tree, const struct by_leaf *by_leaf)
+{
+	uint32_t count = tree->data->nodes.count;
+	const struct page_data *data = tree->data;
+	int err = 0;
+
+	tree->kept = calloc(count + 1, sizeof(*tree->kept));
+	tree->number = calloc(count + 1, sizeof(*tree->number));
+	if (!tree->kept || !tree->number)
+		return -ENOMEM;
+	if (data->nodes.count < NODES_FEW)
+		tree->per_ten_thousand = 0;
+	for (int key = 0; key < PAGE_KEYS && !err; key++)
+		for (int side = 0; side < PAGE_SIDES && !err; side++)
+			if (data->value[key].sum[side])
+				err = keep_of_value(tree, &data->value[key],
+						    (enum page_side)side);
+	for (int key = 0; key < PAGE_KEYS && !err; key++)
+		if (by_leaf->first && tree->per_ten_thousand &&
+		    page_tree_is_timed(data, (enum page_key)key))
+			err = keep_of_parts(tree, by_leaf, (enum page_key)key);
+	return err ? err : number_nodes(tree);
 }
 
 /* --- columns --- */
@@ -393,10 +470,10 @@ int page_tree_put(const struct page_data *data, uint32_t per_ten_thousand,
 	struct tree tree = { .data = data,
 			     .per_ten_thousand = per_ten_thousand };
 	struct by_leaf by_leaf = { 0 };
-	int err = make_tree(&tree);
+	int err = data->calls ? sort_by_leaf(data->calls, &by_leaf) : 0;
 
-	if (!err && data->calls)
-		err = sort_by_leaf(data->calls, &by_leaf);
+	if (!err)
+		err = make_tree(&tree, &by_leaf);
 	if (!err) {
 		page_columns_begin(columns, "u", "node.parent");
 		for (uint32_t i = 0; i < tree.count; i++)

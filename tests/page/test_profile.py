@@ -2,7 +2,7 @@
 """The tables, flame graphs, memory and differences of the page, driven as a person does."""
 
 import sample
-from test_page import PageTest, RICH_DATA
+from test_page import PageTest, RICH_DATA, Shared
 
 __all__ = ["Stacks", "Tables"]
 
@@ -260,6 +260,23 @@ class Stacks(PageTest):
         page.type("nothing like it")
         page.painted()
         self.assertFalse(page.js("document.querySelector('.stacks .empty').hidden"))
+        self.silent(page)
+
+    def test_short_range(self):
+        """In a short range, stacks have names that are far below 0.1 % of the whole."""
+        _, path, _ = Shared.recordings.get("phases")
+        page = self.open(path)
+        page.press("v")
+        self.choose(page, "Bottom-up table")
+        page.press("o", "Home", *["ArrowRight"] * 3)
+        calls = "Number(/Calls ([0-9,]*)/.exec(document.querySelector('.overview').getAttribute('aria-valuetext'))[1].replace(/,/g, ''))"
+        while page.js(calls) < 1000:
+            page.press("ArrowRight")
+        page.press("ArrowRight", shift=True)
+        page.painted()
+        rows = {name: raw for level, name, raw in page.js(self.ROWS) if level == 1}
+        self.assertGreater(rows.get("tick", 0), 0)
+        self.assertLess(rows.get("(too small to show)", 0), sum(rows.values()) / 5, rows)
         self.silent(page)
 
     def test_colours(self):

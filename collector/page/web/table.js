@@ -290,7 +290,7 @@ export class FunctionTable {
     if (this.waiting && !this.chosen)
       parts.push(`most on a CPU first, as ${percent(this.waiting, 1)} of the time is waiting`);
     if (state.query.trim()) parts.push(`that match “${state.query.trim()}”`);
-    if (!this.exact) parts.push('reckoned from stacks; those below 0.1 % are “(too small to show)”');
+    if (!this.exact) parts.push('added up from stacks; those below 0.1 % at all times are “(too small to show)”');
     this.caption.textContent = parts.join(' · ');
   }
 
