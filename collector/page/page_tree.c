@@ -231,7 +231,7 @@ static void merge_entries(struct entries *entries)
 	entries->count = kept;
 }
 
-static int compare_threads(const void *a, const void *b)
+static int compare_entry_threads(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
@@ -263,8 +263,8 @@ static void keep_of_part(struct tree *tree, const struct entry *from,
 	}
 }
 
-/* Keeps nodes that are large in a bucket or a thread: what is at least so large
- * in a range is so in one of its buckets. */
+/* Keeps nodes that are large in a bucket or a thread. A node with a share of a
+ * range has at least this share of one of its buckets. */
 static int keep_of_parts(struct tree *tree, const struct by_leaf *by_leaf,
 			 enum page_key key)
 {
@@ -289,7 +289,7 @@ static int keep_of_parts(struct tree *tree, const struct by_leaf *by_leaf,
 
 		if (entries.count)
 			qsort(entries.list, entries.count, sizeof(*from),
-			      by_thread ? compare_threads
+			      by_thread ? compare_entry_threads
 					: compare_tree_entries);
 		for (const struct entry *to = from; from < end; from = to) {
 			while (to < end &&

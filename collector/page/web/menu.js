@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import { announce, button, el, fill } from './dom.js';
 
-/** The menu of a frame, and what it copies. */
+/** The menu of a frame, and the clipboard. */
 
 const menuElement = el('div', { class: 'popup menu', role: 'menu', hidden: true, 'aria-label': 'What to do with the frame',
   onkeydown: (/** @type {KeyboardEvent} */ event) => menuKey(event) });
@@ -48,7 +48,7 @@ export function showMenu(x, y, items) {
   menuElement.querySelector('button')?.focus();
 }
 
-/** @param {string} text @param {string} what it is, for screen readers */
+/** @param {string} text @param {string} what names the text for screen readers */
 export async function copyText(text, what) {
   try {
     await navigator.clipboard.writeText(text);

@@ -32,7 +32,7 @@ function statesOf({ recording, value, selection, state }) {
 
 /**
  * @param {Store} store
- * @param {ValueHead[]} states of which sums follow
+ * @param {ValueHead[]} states whose sums follow
  * @returns {import('./model.js').Sums[]} of the value, and of the recording before it
  */
 function sumsOf({ recording, value, selection }, states) {
@@ -128,7 +128,7 @@ export class ProfileView {
     this.shape = 'down';
     this.onlyMatches = false;
     this.folds = false;
-    /** Functions that are chosen in the menu, and what is done with them. @type {Map<number, 'only' | 'hide' | 'fold'>} */
+    /** Functions from the menu, each with its action. @type {Map<number, 'only' | 'hide' | 'fold'>} */
     this.cuts = new Map();
     this.details = new Details(store, onopen);
     this.flame = new FlameView({
@@ -214,7 +214,7 @@ export class ProfileView {
     this.tellFound();
   }
 
-  /** Says which frames are left out, with a button that brings them back. */
+  /** Lists the cuts; a button for each ends it. */
   showCuts() {
     const words = { only: 'Only stacks with', hide: 'Without', fold: 'Folded' };
     fill(this.chips, [...this.cuts].map(([fn, what]) => el('span', { class: 'chip' },

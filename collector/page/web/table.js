@@ -38,7 +38,7 @@ export class FunctionTable {
     this.sort = 'self';
     this.descending = true;
     this.limit = FIRST_ROWS;
-    /** The share of wall time that is not on a CPU, if that is most of it. */
+    /** The share of wall time without a CPU, if it is above a half. */
     this.waiting = 0;
     this.allValues = false;
     /** @type {Column[]} */

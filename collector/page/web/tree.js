@@ -3,14 +3,14 @@
 /**
  * The trees that flame graphs and tables of stacks show: from the outermost
  * frame in, or from the innermost out, of all stacks or of those of one
- * function. Node 0 holds all. Children are made when they are asked for, the
- * largest first, so that a tree of callers costs only what is looked at.
+ * function. Node 0 holds all. children() makes the children of a node, the
+ * largest first, so that a tree of callers costs only its shown frames.
  */
 
 /** @typedef {import('./model.js').Recording} Recording */
 /** @typedef {import('./model.js').Sums} Sums */
 /**
- * What is left out of stacks. Each is asked once for a function.
+ * The cuts of stacks. The constructor calls each once for a function.
  * @typedef {{
  *   fold?: (fn: number) => boolean, hide?: (fn: number) => boolean, only?: ((fn: number) => boolean)[],
  * }} Cut
@@ -18,7 +18,7 @@
  *   a stack has a frame
  */
 
-/** The stacks of a recording, or what is left of them, with some sums of each. */
+/** The stacks of a recording after the cuts, with some sums of each. */
 export class Stacks {
   /**
    * @param {Recording} recording
@@ -30,7 +30,7 @@ export class Stacks {
     this.recording = recording;
     this.fn = new Int32Array(count);
     this.fn.set(recording.nodeFunction, 1);
-    /** The caller of each frame that is left. */
+    /** The caller of each frame, after the cuts. */
     this.parent = new Int32Array(count);
     this.firstChild = new Int32Array(count);
     this.nextChild = new Int32Array(count);
@@ -91,7 +91,7 @@ export class FlameTree {
     this.selfs = stacks.sums.map(() => []);
     /** @type {number[][]} */
     this.totals = stacks.sums.map(() => []);
-    /** Frames of stacks that are one node here. Of callers: the frame, and the frame whose sums count. @type {number[][]} */
+    /** Frames of stacks that are one node here. With callers below: pairs of a frame and the frame whose sums count. @type {number[][]} */
     this.items = [];
     /** @type {Map<number, Int32Array>} */
     this.sorted = new Map();
