@@ -191,6 +191,66 @@ void diff_print_notes(const struct runs *runs, FILE *out)
 	}
 }
 
+/* --- the judgement ------------------------------------------------------- */
+
+struct verdicts {
+	size_t changed, unsure;
+};
+
+static struct verdicts count_row_verdicts(const struct diff *diff,
+					  size_t metric)
+{
+	struct verdicts out = { 0, 0 };
+
+	for (size_t row = 0; row < runs_row_count(diff->runs); row++) {
+		const struct judge_cell *cell =
+			judged_cell(&diff->judged, row, metric);
+
+		out.changed += cell->changed;
+		out.unsure += cell->may_have_changed;
+	}
+	return out;
+}
+
+static size_t least_runs(const struct runs *runs)
+{
+	return MIN(runs->first_b, runs->count - runs->first_b);
+}
+
+void diff_print_judgement(const struct diff *diff, size_t metric, FILE *out)
+{
+	const struct judge_metric *how = &diff->judged.metric[metric];
+	const char *rows = diff->runs->stacks ? "stack" : "function";
+	struct verdicts verdicts = count_row_verdicts(diff, metric);
+
+	if (how->how == JUDGE_NOT)
+		fprintf(out, "%s%s: unproven", how->why,
+			least_runs(diff->runs) > 1
+				? ", and a side has fewer than 3 runs"
+				: "");
+	else if (!verdicts.changed)
+		fputs(how->how == JUDGE_SPREAD
+			      ? "no change that can be told from chance"
+			      : "no change",
+		      out);
+	else
+		fprintf(out, "%zu change%s (*)", verdicts.changed,
+			verdicts.changed == 1 ? "" : "s");
+	if (how->how == JUDGE_SPREAD && how->judged)
+		fprintf(out,
+			"; of %zu large %s%s, only changes above about %.1f %% "
+			"could be shown",
+			how->judged, rows, how->judged == 1 ? "" : "s",
+			100 * how->least);
+	else if (how->how == JUDGE_SPREAD)
+		fprintf(out, "; no %s is large enough to be judged", rows);
+	if (verdicts.unsure)
+		fprintf(out,
+			"; %zu may have changed (?): record more runs, the two "
+			"sides in turns",
+			verdicts.unsure);
+}
+
 /* --- the table ----------------------------------------------------------- */
 
 struct diff_table {
@@ -198,7 +258,7 @@ struct diff_table {
 	const struct diff_options *options;
 	size_t metric;
 	size_t *rows;
-	size_t count, changed, unsure, shown;
+	size_t count, changed, shown;
 };
 
 /* Returns "+0.1 %", or "" without a value to compare with. */
@@ -210,16 +270,6 @@ static const char *percent(const struct judge_cell *cell, char text[32])
 	if (cell->a > 0)
 		snprintf(text, 32, fabs(share) < 1000 ? "%+.1f" : "%+.0f",
 			 share);
-	return text;
-}
-
-/* Returns half of the range of a side's runs, in percent. */
-static const char *spread_text(const struct judge_cell *cell, char text[32])
-{
-	double a = cell->a > 0 ? (cell->a_max - cell->a_min) / cell->a : 0;
-	double b = cell->b > 0 ? (cell->b_max - cell->b_min) / cell->b : 0;
-
-	snprintf(text, 32, "%.1f", 50 * MAX(a, b));
 	return text;
 }
 
@@ -245,7 +295,7 @@ static int print_diff_rows(const struct diff_table *table, FILE *out)
 		const struct judge_cell *cell = judged_cell(
 			&table->diff->judged, table->rows[i], table->metric);
 		char a[ROW_VALUE_TEXT], b[ROW_VALUE_TEXT], by[ROW_VALUE_TEXT];
-		char share[32], spread[32];
+		char share[32], spread[16];
 		const char *const cells[] = {
 			cell->changed		 ? "*"
 			: cell->may_have_changed ? "?"
@@ -254,9 +304,11 @@ static int print_diff_rows(const struct diff_table *table, FILE *out)
 			row_value(metric, cell->b, false, b),
 			row_value(metric, cell->b - cell->a, true, by),
 			percent(cell, share),
-			spread_text(cell, spread),
+			spread,
 		};
 
+		snprintf(spread, sizeof(spread), "%.1f",
+			 100 * judge_half_range(cell));
 		row_add(runs, table->rows[i], cells, &rows);
 	}
 	err = table_print(&rows, &terminal, out);
@@ -280,59 +332,18 @@ static bool is_metric_shown(const struct diff_table *table)
 	return table->changed || (table->count && metric->main);
 }
 
-static size_t least_runs(const struct runs *runs)
-{
-	return MIN(runs->first_b, runs->count - runs->first_b);
-}
-
 static int print_metric(struct diff_table *table, FILE *out)
 {
 	const struct diff *diff = table->diff;
 	const struct runs_metric *metric = &diff->runs->metric[table->metric];
 	size_t limit = table->options->limit;
-	const struct judge_metric *how;
-	const char *rows;
 
-	table->changed = table->unsure = 0;
-	for (size_t i = 0; i < table->count; i++) {
-		const struct judge_cell *cell = judged_cell(
-			&diff->judged, table->rows[i], table->metric);
-
-		table->changed += cell->changed;
-		table->unsure += cell->may_have_changed;
-	}
+	table->changed = count_row_verdicts(diff, table->metric).changed;
 	if (!is_metric_shown(table))
 		return 0;
 	table->shown = limit ? MIN(limit, table->count) : table->count;
 	fprintf(out, "\n%s: ", metric->title);
-	how = &table->diff->judged.metric[table->metric];
-	rows = table->diff->runs->stacks ? "stack" : "function";
-	if (how->how == JUDGE_NOT)
-		fprintf(out, "%s%s: unproven", how->why,
-			least_runs(diff->runs) > 1
-				? ", and a side has fewer than 3 runs"
-				: "");
-	else if (!table->changed)
-		fputs(how->how == JUDGE_SPREAD
-			      ? "no change that can be told from chance"
-			      : "no change",
-		      out);
-	else
-		fprintf(out, "%zu change%s (*)", table->changed,
-			table->changed == 1 ? "" : "s");
-	if (how->how == JUDGE_SPREAD && how->judged)
-		fprintf(out,
-			"; of %zu large %s%s, only changes above about %.1f %% "
-			"could be shown",
-			how->judged, rows, how->judged == 1 ? "" : "s",
-			100 * how->least);
-	else if (how->how == JUDGE_SPREAD)
-		fprintf(out, "; no %s is large enough to be judged", rows);
-	if (table->unsure)
-		fprintf(out,
-			"; %zu may have changed (?): record more runs, the two "
-			"sides in turns",
-			table->unsure);
+	diff_print_judgement(diff, table->metric, out);
 	fputc('\n', out);
 	return print_diff_rows(table, out);
 }

@@ -40,6 +40,10 @@ int diff_write_json(const struct diff *diff, FILE *out);
  */
 size_t *diff_rows(const struct diff *diff, size_t metric, size_t *count);
 
+/* Prints how the differences of @metric were judged, and how many are changes:
+ * a part of a sentence, without a newline. */
+void diff_print_judgement(const struct diff *diff, size_t metric, FILE *out);
+
 /* Writes warning number @i (from 0) about the runs to @text, of @room bytes,
  * for example that they are of different programs. Returns false if there is
  * none. */

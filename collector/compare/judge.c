@@ -388,6 +388,14 @@ void judged_release(struct judged *judged)
 	*judged = (struct judged){ 0 };
 }
 
+double judge_half_range(const struct judge_cell *cell)
+{
+	double a = cell->a > 0 ? (cell->a_max - cell->a_min) / cell->a : 0;
+	double b = cell->b > 0 ? (cell->b_max - cell->b_min) / cell->b : 0;
+
+	return MAX(a, b) / 2;
+}
+
 const struct judge_cell *judged_cell(const struct judged *judged, size_t row,
 				     size_t metric)
 {

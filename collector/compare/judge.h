@@ -51,6 +51,10 @@ struct judged {
 int judge(const struct runs *runs, struct judged *out);
 void judged_release(struct judged *judged);
 
+/* Returns half of the range of a side's runs, as a share of their median: the
+ * larger one of both sides. */
+double judge_half_range(const struct judge_cell *cell);
+
 const struct judge_cell *judged_cell(const struct judged *judged, size_t row,
 				     size_t metric);
 

@@ -145,7 +145,8 @@ void page_states_put(const struct page_data *data, struct page_columns *columns)
 
 static uint64_t heat_end(const struct page_data *data)
 {
-	return MIN(data->calls->totals.last_ns, data->calls->range.to_ns - 1) -
+	return MIN(data->calls->tree.totals.last_ns,
+		   data->calls->range.to_ns - 1) -
 	       data->origin_ns;
 }
 
@@ -170,9 +171,9 @@ static uint32_t find_tids(const struct calls *calls, int64_t *tids)
 {
 	uint32_t count = 0, kept = 0;
 
-	for (uint32_t i = 1; i < calls->thread_count; i++)
-		if (calls->threads[i].track->kind == TRACE_TRACK_THREAD)
-			tids[count++] = calls->threads[i].track->tid;
+	for (uint32_t i = 1; i < calls->tree.thread_count; i++)
+		if (calls->tree.threads[i].track->kind == TRACE_TRACK_THREAD)
+			tids[count++] = calls->tree.threads[i].track->tid;
 	qsort(tids, count, sizeof(*tids), compare_tids);
 	for (uint32_t i = 0; i < count; i++)
 		if (!kept || tids[kept - 1] != tids[i])
@@ -197,7 +198,7 @@ void page_states_put_heat(const struct page_data *data,
 	const uint64_t width = page_states_heat_ns(data);
 	const uint64_t count = width ? heat_end(data) / width + 1 : 0;
 	uint64_t *heat = calloc(count + 1, sizeof(*heat));
-	int64_t *tids = calloc(data->calls->thread_count, sizeof(*tids));
+	int64_t *tids = calloc(data->calls->tree.thread_count, sizeof(*tids));
 	uint32_t tid_count =
 		heat && tids && count ? find_tids(data->calls, tids) : 0;
 
