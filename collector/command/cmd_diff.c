@@ -162,6 +162,7 @@ static int write_diff(const struct diff_line *line, const struct diff *diff)
 			.dir = middle_run(diff->runs, diff->runs->first_b,
 					  diff->runs->count),
 			.base = middle_run(diff->runs, 0, diff->runs->first_b),
+			.diff = line->stacks ? NULL : diff,
 			.file = line->html,
 			.no_source = line->no_source,
 		};

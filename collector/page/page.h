@@ -11,6 +11,7 @@
 
 #include "collector/read/time_range.h"
 
+struct diff;
 struct trace_index;
 
 struct page_part {
@@ -25,6 +26,9 @@ struct page_part {
 struct page_options {
 	const char *dir;
 	const char *base; /* recording to compare with, or NULL */
+	/* With @base: the comparison that @dir and @base are runs of, of
+	 * functions. NULL: none. */
+	const struct diff *diff;
 	const char *file; /* NULL: report.html in @dir */
 	const struct page_part *part; /* NULL: all; not with @base */
 	bool no_source; /* no source lines; a part has none */

@@ -227,10 +227,10 @@ static struct walk walk_sample(struct page_data *data,
 
 /* --- sums --- */
 
-static struct page_sums *page_sums_of(struct page_data *data,
-				      struct page_value *value,
-				      uint32_t function)
+struct page_sums *page_data_sums(struct page_data *data, enum page_key key,
+				 uint32_t function)
 {
+	struct page_value *value = &data->value[key];
 	size_t known = value->sum_room;
 
 	if (grow_array(value->sums, value->sum_room, (size_t)function + 1)) {
@@ -281,7 +281,7 @@ static void add_page_amount(struct page_data *data, enum page_key key,
 	value->amounts[value->count++] = *amount;
 	add_clamped(&value->sum[amount->side], amount->amount);
 	node = page_data_node_at(data, amount->node);
-	sums = page_sums_of(data, value, node->function);
+	sums = page_data_sums(data, key, node->function);
 	if (sums)
 		add_clamped(&sums->self[amount->side], amount->amount);
 	/* Each function of the stack counts once. */
@@ -290,7 +290,7 @@ static void add_page_amount(struct page_data *data, enum page_key key,
 		node = page_data_node_at(data, at - 1);
 		if (!is_first(data, node->function))
 			continue;
-		sums = page_sums_of(data, value, node->function);
+		sums = page_data_sums(data, key, node->function);
 		if (sums)
 			add_clamped(&sums->total[amount->side], amount->amount);
 	}
@@ -438,8 +438,7 @@ static uint32_t summed_function(struct page_data *data,
 static void clear_sums(struct page_data *data, enum page_key key,
 		       uint32_t function, enum page_side side)
 {
-	struct page_sums *sums =
-		page_sums_of(data, &data->value[key], function);
+	struct page_sums *sums = page_data_sums(data, key, function);
 
 	if (sums)
 		sums->self[side] = sums->total[side] = 0;
@@ -449,8 +448,7 @@ static void add_summed(struct page_data *data, enum page_key key,
 		       uint32_t function, enum page_side side, uint64_t self,
 		       uint64_t total)
 {
-	struct page_sums *sums =
-		page_sums_of(data, &data->value[key], function);
+	struct page_sums *sums = page_data_sums(data, key, function);
 
 	if (!sums)
 		return;

@@ -147,6 +147,11 @@ uint32_t page_data_function(struct page_data *data, uint32_t name,
 /* Returns the number of @text. 0: "" or out of memory, noted in @data. */
 uint32_t page_data_text(struct page_data *data, const char *text);
 
+/* Returns the sums of @function in a value, valid until the next call; NULL: out
+ * of memory, noted in @data. */
+struct page_sums *page_data_sums(struct page_data *data, enum page_key key,
+				 uint32_t function);
+
 static inline const struct page_function *page_data_function_at(
 	const struct page_data *data, uint32_t number)
 {

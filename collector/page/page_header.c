@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "collector/base/json_text.h"
+#include "collector/compare/diff.h"
+#include "collector/page/page_judge.h"
 #include "collector/page/page_states.h"
 #include "collector/page/page_time.h"
 #include "collector/page/page_tree.h"
@@ -204,7 +206,8 @@ static json_t *columns_json(const struct page_columns *columns)
 	return list;
 }
 
-static json_t *page_values_json(const struct page_data *data)
+static json_t *page_values_json(const struct page_data *data,
+				const struct diff *diff)
 {
 	json_t *list = json_array();
 
@@ -230,6 +233,10 @@ static json_t *page_values_json(const struct page_data *data)
 			json_object_set_new(
 				object, "base_sum",
 				page_number_json(value->sum[PAGE_BASE]));
+		if (diff)
+			json_object_set_new(
+				object, "judged",
+				page_judge_json(diff, (enum page_key)key));
 		json_array_append_new(list, object);
 	}
 	return list;
@@ -353,11 +360,12 @@ static json_t *page_folder_json(const char *dir)
 	return text;
 }
 
-static json_t *page_side_json(const char *dir, const struct summary *summary)
+static json_t *page_side_json(const char *dir, const struct summary *summary,
+			      size_t runs)
 {
-	return json_pack("{s:o, s:o, s:o}", "name", page_folder_json(dir),
+	return json_pack("{s:o, s:o, s:o, s:I}", "name", page_folder_json(dir),
 			 "summary", page_summary_json(summary), "trust",
-			 trust_json(summary));
+			 trust_json(summary), "runs", (json_int_t)runs);
 }
 
 char *page_header_make(const struct page_data *data,
@@ -372,10 +380,13 @@ char *page_header_make(const struct page_data *data,
 		page_folder_json(options->dir), "summary",
 		page_summary_json(summary), "trust", trust_json(summary),
 		"columns", columns_json(columns), "values",
-		page_values_json(data), "losses",
+		page_values_json(data, options->diff), "losses",
 		lines_json(summary, print_page_losses), "notes",
 		page_notes_json(data, summary, base), "paths", true, "source",
 		!options->no_source && data->lines.count);
+	const struct runs *runs = options->diff ? options->diff->runs : NULL;
+	size_t runs_a = runs ? runs->first_b : 1;
+	size_t runs_b = runs ? runs->count - runs->first_b : 1;
 	char *text;
 
 	if (data->calls) {
@@ -422,9 +433,11 @@ char *page_header_make(const struct page_data *data,
 	if (base)
 		json_object_set_new(
 			header, "diff",
-			json_pack("{s:o, s:o}", "a",
-				  page_side_json(options->base, base), "b",
-				  page_side_json(options->dir, summary)));
+			json_pack(
+				"{s:o, s:o}", "a",
+				page_side_json(options->base, base, runs_a),
+				"b",
+				page_side_json(options->dir, summary, runs_b)));
 	text = json_dumps(header, JSON_COMPACT);
 	json_decref(header);
 	return text;

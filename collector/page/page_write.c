@@ -25,6 +25,7 @@
 #include "collector/page/page_columns.h"
 #include "collector/page/page_data.h"
 #include "collector/page/page_header.h"
+#include "collector/page/page_judge.h"
 #include "collector/page/page_match.h"
 #include "collector/page/page_source.h"
 #include "collector/page/page_template.h"
@@ -192,6 +193,9 @@ static int put_page_columns(struct page *page)
 		err = page_time_put(&page->data, &page->columns);
 	if (!err && !page->options->no_source)
 		err = page_source_put(&page->data, &page->columns);
+	if (!err && page->options->diff)
+		err = page_judge_put(&page->data, page->options->diff,
+				     &page->columns);
 	if (!err)
 		err = page_tree_put_functions(&page->data, &page->columns);
 	if (!err) {

@@ -183,6 +183,21 @@ class Recordings:
         self.perfrec("report", "--html", page, data)
         self.made[name] = data, page, json.loads(self.perfrec("report", "--json", data))
 
+    def judged(self, runs):
+        """(page of RUNS recordings of each of two programs, `diff --json` of them, `diff`): the second calls more often."""
+        page = "judged.%d.html" % runs
+        sides = []
+        for side, extra in (("less", ""), ("more", "often(1);")):
+            self.compile(side, MUTED.replace("seldom(i); }", "{ seldom(i); %s } }" % extra), ".c", "cc")
+            sides.append(["%s.%d.data" % (side, i) for i in range(runs)])
+            for data in sides[-1]:
+                if not os.path.isdir(os.path.join(self.folder, data)):
+                    self.perfrec("record", "-q", "-o", data, "--", "./" + side)
+        words = sides[0] + ["--"] + sides[1]
+        self.perfrec("diff", "--html", page, *words)
+        return (os.path.join(self.folder, page), json.loads(self.perfrec("diff", "--json", *words)),
+                self.perfrec("diff", *words))
+
     def compare(self, name):
         """Records NAME again; (folder of it, page of the difference)."""
         before, _, _ = self.get(name)

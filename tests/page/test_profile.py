@@ -4,7 +4,7 @@
 import sample
 from test_page import PageTest, RICH_DATA, Shared
 
-__all__ = ["Stacks", "Tables"]
+__all__ = ["Judged", "Stacks", "Tables"]
 
 TITLES = "[...document.querySelectorAll('%s thead th')].map((th) => th.textContent)"
 
@@ -298,3 +298,55 @@ class Stacks(PageTest):
         page.painted()
         self.assertIn("States are known of wall time of the whole recording only.", page.js(legend))
         self.silent(page)
+
+
+class Judged(PageTest):
+    """The page of two programs says what `perfrec diff` says."""
+
+    def compared(self, page, function, key, runs):
+        """The median, the verdict and the spread of a function are those of `diff --json`."""
+        values = function["values"].get(key)
+        row = self.rows(page).get(function["name"])
+        if not values or not row:
+            return
+        self.assertEqual((row["self.a"], row["self"]), (int(values["a"][1]), int(values["b"][1])))
+        text = page.text('tr[data-name="%s"] td[data-id="self.change"]' % function["name"])
+        mark = "*" if values["changed"] else "?" if values["may_have_changed"] else ""
+        self.assertEqual(text[:1] if text[:1] in ("*", "?") else "", mark, text)
+        if runs > 1:
+            spread = max((values[side][2] - values[side][0]) / values[side][1] for side in "ab" if values[side][1])
+            self.assertAlmostEqual(row["self.spread"], 500 * spread, delta=1)
+        else:
+            self.assertNotIn("self.spread", row)
+
+    def check(self, runs):
+        """All functions, and the sentence about each value. Returns the page."""
+        path, report, text = Shared.recordings.judged(runs)
+        page = self.open(path)
+        for key, press, title in (("wall", "", "wall time"), ("calls", "v", "calls")):
+            page.press(*press)
+            page.painted()
+            for function in report["functions"]:
+                self.compared(page, function, key, runs)
+            sentence = [line.split(": ", 1)[1] for line in text.splitlines() if line.startswith(title + ": ")][0]
+            self.assertIn(sentence, page.text("#view-profile .caption"))
+        self.silent(page)
+        return page
+
+    def test_one_run_each(self):
+        """Nothing is called a change, nor has it the colour of one."""
+        page = self.check(1)
+        self.assertIn("one run each: unproven", page.text("#view-profile .caption"))
+        self.assertEqual(page.js("document.querySelectorAll('.more-of-it, .less-of-it').length"), 0)
+        self.assertEqual(page.text('tr[data-name="often"] td[data-id="self.change"]'), "? +100")
+        self.shot(page, "unproven")
+
+    def test_three_runs_each(self):
+        """Medians, with their spread; a change has a mark and a colour, and is on top."""
+        page = self.check(3)
+        self.assertIn("medians of 3 and 3 runs · 1 change (*)", page.text("#view-profile .caption"))
+        self.assertEqual(list(self.rows(page))[0], "often")
+        self.assertEqual(page.text('tr[data-name="often"] td[data-id="self.change"]'), "* +100")
+        self.assertEqual(page.js("[...document.querySelectorAll('.more-of-it')].map((c) => c.dataset.id)"), ["self.change", "total.change"])
+        self.assertIn("median wall time: less.", page.text(".legend"))
+        self.shot(page, "judged")

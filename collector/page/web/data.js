@@ -14,11 +14,12 @@ export class BadData extends Error {}
  * @typedef {{ name: string, type: string, count: number, bytes: number }} ColumnHead
  * @typedef {{
  *   key: string, title: string, unit: string, from?: string, timed?: boolean,
- *   by_thread?: boolean, estimated?: boolean,
+ *   by_thread?: boolean, estimated?: boolean, judged?: string,
  * }} ValueHead
  * @typedef {{
  *   level: string, good: string, doubts?: { level: string, values: string, text: string, next?: string }[],
  * }} Trust
+ * @typedef {{ name: string, summary?: any, trust?: Trust, runs?: number }} Side
  * @typedef {{
  *   version: number, made_by?: string, title?: string, host?: string,
  *   summary?: any, columns: ColumnHead[], values?: ValueHead[],
@@ -31,7 +32,7 @@ export class BadData extends Error {}
  *   timeline?: { level: number, width_ns: number }[], waits?: { level: number, width_ns: number }[],
  *   heap?: { peak_ns?: number, peak_bytes?: number, peak_error_bytes?: number },
  *   trust?: Trust,
- *   diff?: { a: { name: string, summary?: any, trust?: Trust }, b: { name: string, summary?: any, trust?: Trust } },
+ *   diff?: { a: Side, b: Side },
  *   notes?: string[], losses?: string[], paths?: boolean, source?: boolean,
  * }} Header
  */

@@ -2,7 +2,7 @@
 import { FlameView } from './flame.js';
 import { FunctionTable } from './table.js';
 import { StackTable } from './stacktable.js';
-import { amount, percent, shorten } from './format.js';
+import { amount, percent, shorten, visible } from './format.js';
 import { button, chooser, el, facts, fill } from './dom.js';
 import { barWidth } from './model.js';
 import { copyText, showMenu } from './menu.js';
@@ -233,12 +233,17 @@ export class ProfileView {
     this.palette.prepare(state.colors);
     /** @type {HTMLElement[]} */
     let items = [];
-    if (states.length) {
+    if (recording.isDiff) {
+      const { diff } = recording.header;
+      items = [item(this.palette.ofChange(0.1, false), 'more in B'), item(this.palette.ofChange(-0.1, false), 'less in B')];
+      if ((diff?.a?.runs ?? 1) > 1 || (diff?.b?.runs ?? 1) > 1)
+        items.push(el('li', { class: 'muted' }, `The run of each side with the median wall time: ${visible(diff?.a.name ?? '')}, ${visible(diff?.b.name ?? '')}.`));
+    } else if (states.length) {
       items = states.map(({ title }, i) => item(this.palette.ofStates(states.map((_, k) => Number(k === i))),
         `${title} ${percent(stacks.sums[i + 1].total[0], stacks.sums[0].total[0])}`));
       items.push(el('li', { class: 'muted' }, 'A frame has the colour of its longest state, the paler the less of its time that is.'));
     } else if (state.colors === 'state') items.push(el('li', {}, `States are known of ${recording.value('wall')?.title.toLowerCase()} of the whole recording only.`));
-    else if (state.colors === 'module' && !recording.isDiff) {
+    else if (state.colors === 'module') {
       const self = new Float64Array(recording.functions);
       for (const [n, own] of stacks.sums[0].self.entries()) self[stacks.fn[n]] += own;
       const modules = this.palette.modulesOf(self);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { amount, baseName, change, changePercent, percent } from './format.js';
+import { amount, baseName, change, changePercent, percent, visible } from './format.js';
 import { announce, button, el, fill } from './dom.js';
 import { ALL } from './model.js';
 
@@ -13,9 +13,10 @@ import { ALL } from './model.js';
 /**
  * @typedef {{
  *   id: string, title: string, hint: string, raw: (fn: number) => number, text: (fn: number) => string,
- *   bar?: (fn: number) => number, size?: (fn: number) => number,
+ *   bar?: (fn: number) => number, size?: (fn: number) => number, isChange?: (fn: number) => boolean,
  * }} Column
- *   raw: the figure; size: the key for sorting, if it is not the figure; bar: a share, drawn behind the text
+ *   raw: the figure; size: the key for sorting, if it is not the figure; bar: a share, drawn behind the text;
+ *   isChange: the runs show that it is no chance
  */
 
 const FIRST_ROWS = 60;
@@ -194,17 +195,24 @@ export class FunctionTable {
     const after = this.sums(value);
     const before = this.sums(value, 'base');
     const { unit } = value;
+    const { data } = this.store.recording;
     /** @param {'self' | 'total'} part @param {string} title @returns {Column[]} */
     const three = (part, title) => {
       const [a, b] = [before[part], after[part]];
+      const prefix = `function.${value.key}.${part === 'total' ? 'total_' : ''}`;
+      const [verdict, spread] = [data.numbers(`${prefix}verdict`), data.numbers(`${prefix}spread`)];
+      /** @type {Column[]} */
+      const spreads = spread.length ? [{ id: `${part}.spread`, title: `${title} ±%`, hint: 'Half of the distance between the runs of a side',
+        raw: (fn) => spread[fn], text: (fn) => (a[fn] || b[fn] ? (spread[fn] / 10).toFixed(1) : '') }] : [];
       return [
         { id: `${part}.a`, title: `${title} A`, hint: `${value.title} before`, raw: (fn) => a[fn], text: (fn) => amount(a[fn], unit) },
         { id: part, title: `${title} B`, hint: `${value.title} after`, raw: (fn) => b[fn], text: (fn) => amount(b[fn], unit) },
         { id: `${part}.change`, title: `${title} change`, hint: 'B without A', raw: (fn) => b[fn] - a[fn],
-          size: (fn) => Math.abs(b[fn] - a[fn]),
-          text: (fn) => (b[fn] === a[fn] ? '' : change(b[fn] - a[fn], unit)) },
+          size: (fn) => Math.abs(b[fn] - a[fn]) + (verdict[fn] ?? 0) * 2 ** 60, isChange: (fn) => verdict[fn] === 2,
+          text: (fn) => (b[fn] === a[fn] ? '' : `${['', '? ', '* '][verdict[fn] ?? 0]}${change(b[fn] - a[fn], unit)}`) },
         { id: `${part}.percent`, title: `${title} %`, hint: 'Change in percent of A',
           raw: (fn) => (a[fn] ? b[fn] / a[fn] : b[fn] ? Number.POSITIVE_INFINITY : 1), text: (fn) => changePercent(a[fn], b[fn]) },
+        ...spreads,
       ];
     };
     return [...three('self', 'Self'), ...three('total', 'Total')];
@@ -287,6 +295,12 @@ export class FunctionTable {
     const { value, state } = this.store;
     const parts = [`${amount(count, 'count')} ${count === 1 ? 'function' : 'functions'}`];
     if (!this.values) parts.push(value.title);
+    const { diff } = this.store.recording.header;
+    if (diff && !this.values) {
+      const [a, b] = [diff.a?.runs ?? 1, diff.b?.runs ?? 1];
+      if (a > 1 || b > 1) parts.push(`medians of ${a} and ${b} runs`);
+      parts.push(value.judged ? visible(value.judged) : a > 1 || b > 1 ? 'not judged' : 'one run each: unproven');
+    }
     if (this.waiting && !this.chosen)
       parts.push(`most on a CPU first, as ${percent(this.waiting, 1)} of the time is waiting`);
     if (state.query.trim()) parts.push(`that match “${state.query.trim()}”`);
@@ -333,7 +347,7 @@ export class FunctionTable {
       cell.classList.add('share');
       cell.style.setProperty('--share', `${Math.min(100, share * 100).toFixed(1)}%`);
     }
-    if (column.id.endsWith('change') && raw) cell.classList.add(raw > 0 ? 'more-of-it' : 'less-of-it');
+    if (column.isChange?.(fn)) cell.classList.add(raw > 0 ? 'more-of-it' : 'less-of-it');
     return cell;
   }
 
