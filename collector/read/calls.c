@@ -262,13 +262,25 @@ const char *calls_curve_name(const struct calls *calls,
 static struct calls_curve *find_curve(struct calls *calls,
 				      const struct trace_track *track)
 {
-	struct calls_curve *curve;
+	struct calls_curve *curve, *least = NULL;
 
-	for (uint32_t i = 0; i < calls->curve_count; i++)
-		if (calls->curves[i]->track == track)
-			return calls->curves[i];
-	if (calls->curve_count == ARRAY_SIZE(calls->curves))
-		return NULL;
+	for (uint32_t i = 0; i < calls->curve_count; i++) {
+		curve = calls->curves[i];
+		if (curve->track == track)
+			return curve;
+		if (curve->track->name == track->name &&
+		    (!least || curve->peak.value < least->peak.value))
+			least = curve;
+	}
+	if (calls->curve_count == ARRAY_SIZE(calls->curves)) {
+		/* A shell script starts many small processes before the large
+		 * one. */
+		if (least) {
+			calls->curves_refused += least->count;
+			*least = (struct calls_curve){ .track = track };
+		}
+		return least;
+	}
 	curve = calloc(1, sizeof(*curve));
 	if (!curve)
 		return NULL;
