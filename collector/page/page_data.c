@@ -506,6 +506,8 @@ void page_data_take_summary(struct page_data *data,
 
 			to->single = to->recorded ? NULL : from;
 			to->recorded += from->recorded;
+			if (summary->knows_temporary)
+				to->temporary += from->temporary_objects;
 		}
 	}
 }

@@ -30,6 +30,7 @@ struct page_function {
 	uint32_t name, module;
 	uint32_t file, line;
 	uint64_t recorded; /* calls with times */
+	uint64_t temporary; /* blocks of the function itself */
 	/* Durations of single calls from the summary. NULL: unknown, or several
 	 * functions became one. */
 	const struct summary_function *single;

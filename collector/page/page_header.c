@@ -268,29 +268,43 @@ static json_t *range_json(const struct page_part *part)
 			    time_range_text(to, end));
 }
 
-/* The curve shows the process with the largest memory use. The peak comes
- * from the summary, because the curve has only occasional values or noisy
+/* The curve and the peak are of the shown process. The summary knows the peak
+ * of the largest process, where the curve has only occasional values or noisy
  * samples. */
 static void add_heap(const struct page_data *data,
 		     const struct page_options *options,
 		     const struct summary *summary, json_t *header)
 {
-	const struct calls_curve *curve = data->calls->curve;
+	const struct calls_curve *curve = data->calls->curve, *resident;
 	const struct summary_totals *totals = &summary->totals;
-	bool whole = !options->part && totals->peak_bytes;
+	const struct trace_track *process;
+	bool whole;
+	uint64_t ns, bytes, error = 0;
 
 	if (!curve)
 		return;
+	process = trace_reader_find_track(data->calls->reader,
+					  curve->track->parent);
+	whole = !options->part && totals->peak_bytes && process &&
+		process->pid == totals->peak_pid;
+	ns = whole && totals->peak_ns ? totals->peak_ns : curve->peak.ns;
+	bytes = whole ? totals->peak_bytes : curve->peak.value;
+	if (whole)
+		error = totals->peak_error_bytes;
+	resident = page_time_curve_beside(data->calls, "RSS");
 	json_object_set_new(
 		header, "heap",
-		json_pack("{s:o, s:o, s:o}", "peak_ns",
-			  page_number_json(curve->peak.ns - data->origin_ns),
-			  "peak_bytes",
-			  page_number_json(whole ? totals->peak_bytes
-						 : curve->peak.value),
-			  "peak_error_bytes",
-			  page_number_json(whole ? totals->peak_error_bytes
-						 : 0)));
+		json_pack("{s:o, s:o, s:o, s:o, s:o}", "peak_ns",
+			  page_number_json(ns > data->origin_ns
+						   ? ns - data->origin_ns
+						   : 0),
+			  "peak_bytes", page_number_json(bytes),
+			  "peak_error_bytes", page_number_json(error),
+			  "resident_bytes",
+			  page_number_json(resident ? resident->peak.value : 0),
+			  "pid",
+			  page_number_json(process ? (uint64_t)process->pid
+						   : 0)));
 }
 
 static void add_level(json_t *list, int number, const struct timeline *timeline)

@@ -450,6 +450,17 @@ static bool is_call_named(const struct calls *calls, uint32_t number,
 	       0;
 }
 
+const struct calls_curve *page_time_curve_beside(const struct calls *calls,
+						 const char *name)
+{
+	for (uint32_t i = 0; calls->curve && i < calls->curve_count; i++)
+		if (calls->curves[i]->track->parent ==
+			    calls->curve->track->parent &&
+		    is_call_named(calls, i, name))
+			return calls->curves[i];
+	return NULL;
+}
+
 bool page_time_is_counter(const struct calls *calls, uint32_t number)
 {
 	const struct calls_curve *curve = calls->curves[number];
@@ -491,7 +502,7 @@ static void put_time_buckets(const struct calls *calls, const char *name,
 {
 	uint32_t buckets = time_cells_buckets(&calls->cells);
 
-	page_columns_begin(columns, "u", "overview.%s", name);
+	page_columns_begin(columns, "u", "%s", name);
 	for (uint32_t i = 0; i < buckets; i++)
 		page_columns_put(columns, amounts[i]);
 }
@@ -555,7 +566,17 @@ int page_time_put(struct page_data *data, struct page_columns *columns)
 			uint64_t most[TIME_BUCKETS_MAX] = { 0 };
 
 			raise_to_curve(&calls->cells, curve, most);
-			put_time_buckets(calls, "memory", most, columns);
+			put_time_buckets(calls, "overview.memory", most,
+					 columns);
+			curve = page_time_curve_beside(calls,
+						       "heap: allocated");
+			if (curve) {
+				memset(most, 0, sizeof(most));
+				raise_to_curve(&calls->cells, curve, most);
+				put_time_buckets(calls, "heap.allocated", most,
+						 columns);
+			}
+			curve = calls->curve;
 			page_columns_begin(columns, "d", "heap.ns");
 			for (uint32_t i = 0; i < curve->count; i++)
 				page_columns_put_signed(
@@ -566,8 +587,8 @@ int page_time_put(struct page_data *data, struct page_columns *columns)
 				page_columns_put(columns,
 						 curve->points[i].value);
 		}
-		put_gaps(calls, TIME_GAP_LOST, "lost", columns);
-		put_gaps(calls, TIME_GAP_PAUSED, "paused", columns);
+		put_gaps(calls, TIME_GAP_LOST, "overview.lost", columns);
+		put_gaps(calls, TIME_GAP_PAUSED, "overview.paused", columns);
 		any = false;
 		for (uint32_t i = 0; i < calls->curve_count; i++) {
 			uint64_t most[TIME_BUCKETS_MAX] = { 0 };
@@ -580,11 +601,12 @@ int page_time_put(struct page_data *data, struct page_columns *columns)
 			if (!page_time_is_counter(calls, i))
 				continue;
 			raise_to_curve(&calls->cells, calls->curves[i], most);
-			snprintf(name, sizeof(name), "counter.%u", i);
+			snprintf(name, sizeof(name), "overview.counter.%u", i);
 			put_time_buckets(calls, name, most, columns);
 		}
 		if (any)
-			put_time_buckets(calls, "muted", muted, columns);
+			put_time_buckets(calls, "overview.muted", muted,
+					 columns);
 	}
 	return err;
 }

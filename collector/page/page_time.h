@@ -20,6 +20,10 @@ int page_time_put_threads(struct page_data *data, struct page_columns *columns);
  * -ENOMEM. */
 int page_time_put(struct page_data *data, struct page_columns *columns);
 
+/* Returns the curve @name of the process whose bytes in use the page shows; NULL:
+ * none. */
+const struct calls_curve *page_time_curve_beside(const struct calls *calls,
+						 const char *name);
 /* Returns true if the overview has curve @number of @calls as a counter: it has
  * no column of its own, and its process has the highest peak of all curves with
  * this name. */

@@ -657,6 +657,10 @@ int page_tree_put_functions(struct page_data *data,
 	for (uint32_t i = 0; i < data->functions.count; i++)
 		page_columns_put(columns,
 				 page_data_function_at(data, i)->recorded);
+	page_columns_begin(columns, "u", "function.temporary");
+	for (uint32_t i = 0; i < data->functions.count; i++)
+		page_columns_put(columns,
+				 page_data_function_at(data, i)->temporary);
 	if (!data->compares && put_durations(data, columns) < 0)
 		return -ENOMEM;
 	for (int key = 0; key < PAGE_KEYS; key++)

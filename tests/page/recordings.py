@@ -145,6 +145,10 @@ class Recordings:
             return [], [self.compile(name, TEMPLATES, ".cc", "c++")]
         if name == "memory":
             return ["--alloc", "exact"], [self.compile(name, MEMORY, ".c", "cc")]
+        if name == "many":
+            self.compile("memory", MEMORY, ".c", "cc")
+            script = "for i in $(seq 30); do expr 1 + 1; done; ./memory"
+            return ["--alloc", "exact"], ["sh", "-c", script]
         if name == "phases":
             return [], [self.compile(name, PHASES, ".c", "cc")]
         if name == "plain":

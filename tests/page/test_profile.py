@@ -4,7 +4,7 @@
 import sample
 from test_page import PageTest, RICH_DATA, Shared
 
-__all__ = ["Judged", "Stacks", "Tables"]
+__all__ = ["Judged", "Memory", "Stacks", "Tables"]
 
 TITLES = "[...document.querySelectorAll('%s thead th')].map((th) => th.textContent)"
 
@@ -350,3 +350,73 @@ class Judged(PageTest):
         self.assertEqual(page.js("[...document.querySelectorAll('.more-of-it')].map((c) => c.dataset.id)"), ["self.change", "total.change"])
         self.assertIn("median wall time: less.", page.text(".legend"))
         self.shot(page, "judged")
+
+
+class Memory(PageTest):
+    """The memory view: curve, rate, sizes, and what malloc() is not."""
+
+    def bars(self, page, label):
+        """[[title, height], ...] of a chart."""
+        return page.js("""[...document.querySelectorAll('#view-memory .bars[aria-label^="%s"] i')].map((bar) =>
+            [bar.title, bar.getBoundingClientRect().height])""" % label)
+
+    def test_recorded(self):
+        """Peak, temporary blocks and sizes are those of `report --json` and of the program."""
+        _, path, report = Shared.recordings.get("memory")
+        page = self.open(path, width=1280)
+        page.click_on("#tab-memory")
+        page.painted()
+        totals = report["totals"]
+        rows = dict(page.js("""[...document.querySelectorAll('#view-memory tbody tr')].map((row) => [row.dataset.name,
+            Object.fromEntries([...row.querySelectorAll('td[data-raw]')].map((cell) => [cell.dataset.id, Number(cell.dataset.raw)]))])"""))
+        self.assertEqual(sum(row["temporary"] for row in rows.values()), totals["temporary_allocs"])
+        self.assertGreater(totals["temporary_allocs"], 1000)
+        sizes = {title.split(":")[0]: int(title.split(": ")[1].split(" ")[0].replace(",", ""))
+                 for title, height in self.bars(page, "Blocks by")}
+        # 64 blocks of about 10,000 bytes, 1,280 of 30,000.
+        self.assertEqual(sizes["8.00 KiB to 16.0 KiB"], 64)
+        self.assertEqual(sizes["16.0 KiB to 32.0 KiB"], 1280)
+        self.assertEqual(sum(sizes.values()), totals["allocs"])
+        self.shot(page, "memory-charts")
+        self.silent(page)
+
+    def test_rate(self):
+        """The rate is that of the counter, in a range too."""
+        data = sample.Rich().data
+        data.column("heap.allocated", "u", [2**20 * min(i, 100) for i in range(sample.Rich.BUCKETS)])
+        page = self.sample("rate", data.base64(), width=390, dark=True)
+        page.click_on("#tab-memory")
+        page.painted()
+        # One MiB in each bucket of 5 ms, for half of the time.
+        rates = self.bars(page, "Bytes allocated")
+        self.assertEqual(len(rates), 50)
+        self.assertEqual(rates[3][0].split(": ")[1], "200 MiB a second")
+        self.assertEqual([rate[1] > 0 for rate in rates], [True] * 26 + [False] * 24)
+        self.shot(page, "rate-390")
+        page.press("o", "Home", *["ArrowRight"] * 40)
+        page.press(*["ArrowRight"] * 19, shift=True)
+        page.painted()
+        rates = self.bars(page, "Bytes allocated")
+        self.assertEqual([rate[0] for rate in rates], ["%d ms: 200 MiB a second" % ms for ms in range(200, 300, 20)])
+        self.assertLessEqual(page.js("document.scrollingElement.scrollWidth"), 390)
+        self.silent(page)
+
+    def test_malloc_only(self):
+        """Where most of the resident memory did not come by malloc(), the view says so."""
+        for resident, warned in ((60, False), (500, True)):
+            rich = sample.Rich()
+            rich.data.header["heap"]["resident_bytes"] = resident * 2**20
+            page = self.sample("resident-%d" % resident, rich.data.base64())
+            page.click_on("#tab-memory")
+            self.assertEqual("malloc only: at most 5" in page.text("#view-memory"), warned)
+            self.assertEqual("of 500 MiB resident" in page.text("#view-memory"), warned)
+
+    def test_many_processes(self):
+        """The curve is that of the largest process, though many small ones came first."""
+        _, path, report = Shared.recordings.get("many")
+        page = self.open(path)
+        page.click_on("#tab-memory")
+        self.assertEqual(report["totals"]["peak_program"], "memory")
+        self.assertIn("at most %.0f KiB" % (report["totals"]["peak_bytes"] / 2**10), page.text("#view-memory .panel-head"))
+        self.assertRegex(page.text("#view-memory .panel-head"), r", 3[0-9][0-9] KiB at the end")
+        self.silent(page)

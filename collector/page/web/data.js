@@ -30,7 +30,7 @@ export class BadData extends Error {}
  *   cpu_heat?: { width_ns: number },
  *   heat?: { count: number, first_ns: number, width_ns: number, exact: boolean },
  *   timeline?: { level: number, width_ns: number }[], waits?: { level: number, width_ns: number }[],
- *   heap?: { peak_ns?: number, peak_bytes?: number, peak_error_bytes?: number },
+ *   heap?: { peak_ns?: number, peak_bytes?: number, peak_error_bytes?: number, resident_bytes?: number },
  *   trust?: Trust,
  *   diff?: { a: Side, b: Side },
  *   notes?: string[], losses?: string[], paths?: boolean, source?: boolean,

@@ -110,6 +110,21 @@ export function context(canvas, width, height) {
   return g;
 }
 
+/**
+ * @param {[string, number][]} columns titles and heights, 0 to 1
+ * @param {string} label
+ * @param {string} from @param {string} to below the first and the last column
+ */
+export function columnChart(columns, label, from, to) {
+  return el('div', { class: 'histogram' },
+    el('div', { class: 'bars', role: 'img', 'aria-label': label }, columns.map(([title, size]) => {
+      const bar = el('i', { title });
+      bar.style.setProperty('--share', `${(100 * size).toFixed(1)}%`);
+      return bar;
+    })),
+    el('div', { class: 'ends' }, el('span', {}, from), el('span', {}, to)));
+}
+
 /** @param {() => void} action @returns {() => void} does it once before the next painting */
 export function soon(action) {
   let asked = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import { amount } from './format.js';
-import { button, context, el, fill, soon } from './dom.js';
+import { amount, moment } from './format.js';
+import { button, columnChart, context, el, fill, soon } from './dom.js';
+import { ALL } from './model.js';
 import { color, onTheme } from './theme.js';
 import { drawAxis, SMALL } from './axis.js';
 import { FunctionTable } from './table.js';
@@ -21,10 +22,12 @@ export class MemoryView {
     const { recording } = store;
     this.times = recording.data.numbers('heap.ns');
     this.bytes = recording.data.numbers('heap.bytes');
+    this.addPeak();
     this.values = recording.values.filter((value) => value.from === 'allocations');
     this.isThere = this.values.length > 0 || this.times.length > 1;
     this.canvas = el('canvas', { role: 'img' });
     this.curve = el('div', { class: 'curve' }, this.canvas);
+    this.charts = el('div', { class: 'durations' });
     this.table = new FunctionTable(store, onopen, this.values);
     fill(this.table.panelHead, el('h2', {}, 'Who allocated it'),
       el('span', { class: 'muted' }, 'In use at the end: blocks that were never freed. Of the whole recording.'),
@@ -33,14 +36,74 @@ export class MemoryView {
         () => onvalue(value.key), { class: 'small', 'aria-label': `Flame graph: ${value.title}` })));
     this.element = el('div', { class: 'view' },
       this.times.length > 1 ? el('section', { class: 'panel', 'aria-label': 'Memory over time' },
-        el('div', { class: 'panel-head' }, el('h2', {}, 'Memory in use'), el('span', { class: 'muted' }, this.sentence())), this.curve) : null,
+        el('div', { class: 'panel-head' }, el('h2', {}, 'Memory in use'), el('span', { class: 'muted' }, this.sentence())),
+        this.resident(), this.curve, this.charts) : null,
       this.values.length ? this.table.element : null);
     this.redraw = soon(() => this.draw());
+    store.follow(['range'], () => fill(this.charts, this.rate(), this.sizes()));
     if (!this.isThere) return;
     this.canvas.setAttribute('aria-label', `Memory in use over time. ${this.sentence()}`);
     onTheme(() => this.draw());
     new ResizeObserver(this.redraw).observe(this.curve);
     store.follow(['range', 'tab'], this.redraw);
+  }
+
+  /** Puts the peak into the curve, which has a value every 10 ms only. */
+  addPeak() {
+    const { peak_ns: ns = -1, peak_bytes: bytes = 0 } = this.store.recording.header.heap ?? {};
+    const at = this.times.findIndex((time) => time > ns);
+    if (at < 1) return;
+    const put = (/** @type {Float64Array} */ list, /** @type {number[]} */ ...values) =>
+      Float64Array.of(...list.subarray(0, at), ...values, ...list.subarray(at));
+    this.times = put(this.times, ns, ns);
+    this.bytes = put(this.bytes, bytes, this.bytes[at - 1]);
+  }
+
+  /** @returns {HTMLElement | null} a warning, where malloc() has a small part of the memory */
+  resident() {
+    const { peak_bytes: peak = 0, resident_bytes: all = 0 } = this.store.recording.header.heap ?? {};
+    return peak && all > 2 * peak ? el('p', { class: 'warning' }, el('b', {}, 'malloc only: '),
+      `at most ${amount(peak, 'bytes')} of ${amount(all, 'bytes')} resident memory. The rest came by mmap() and the like, or is code.`) : null;
+  }
+
+  /** @returns {HTMLElement | null} bytes allocated a second, over time */
+  rate() {
+    const { data, header } = this.store.recording;
+    const sums = data.numbers('heap.allocated');
+    const { width_ns: width = 1 } = header.buckets ?? {};
+    const { from, to } = this.store.state.range ?? { from: 0, to: sums.length };
+    // The counter has a value every 10 ms.
+    const step = Math.max(1, Math.ceil(2e7 / width), Math.ceil((to - from) / 100));
+    const rates = [];
+    for (let i = from; i < to; i += step)
+      rates.push((sums[Math.min(i + step, to) - 1] - (sums[i - 1] ?? 0)) / (Math.min(step, to - i) * width / 1e9));
+    const most = Math.max(...rates);
+    const at = (/** @type {number} */ i) => moment((header.buckets?.first_ns ?? 0) + i * width, width);
+    return most > 0 && rates.length > 2 ? el('div', {}, el('h3', {}, `Allocated a second: at most ${amount(most, 'bytes')}`),
+      columnChart(rates.map((rate, i) => [`${at(from + i * step)}: ${amount(rate, 'bytes')} a second`, rate / most]),
+        `Bytes allocated a second, at most ${amount(most, 'bytes')}`, at(from), at(to))) : null;
+  }
+
+  /** @returns {HTMLElement | null} blocks by size: of a stack the mean size is known */
+  sizes() {
+    const { recording } = this.store;
+    const [space, objects] = ['alloc_space', 'alloc_objects'].map((key) => recording.value(key));
+    if (!space || !objects) return null;
+    const [{ self: bytes }, { self: blocks }] = [space, objects].map((value) => recording.nodeSums(value, ALL, 'self'));
+    /** @type {number[]} */
+    const counts = [];
+    for (const [n, count] of blocks.entries()) {
+      if (!count) continue;
+      const octave = Math.floor(Math.log2(Math.max(1, bytes[n] / count)));
+      while (counts.length <= octave) counts.push(0);
+      counts[octave] += count;
+    }
+    const first = counts.findIndex((count) => count);
+    const most = Math.max(0, ...counts);
+    return most ? el('div', {}, el('h3', {}, 'Blocks by size (the mean of each stack)'),
+      columnChart(counts.slice(first).map((count, i) =>
+        [`${amount(2 ** (first + i), 'bytes')} to ${amount(2 ** (first + i + 1), 'bytes')}: ${amount(count, 'count')} blocks`, Math.log1p(count) / Math.log1p(most)]),
+      'Blocks by the mean size of their stack', amount(2 ** first, 'bytes'), amount(2 ** counts.length, 'bytes'))) : null;
   }
 
   /** One standard error of the peak, where blocks were sampled. */

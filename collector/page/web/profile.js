@@ -3,7 +3,7 @@ import { FlameView } from './flame.js';
 import { FunctionTable } from './table.js';
 import { StackTable } from './stacktable.js';
 import { amount, percent, shorten, visible } from './format.js';
-import { button, chooser, el, facts, fill } from './dom.js';
+import { button, chooser, columnChart, el, facts, fill } from './dom.js';
 import { barWidth } from './model.js';
 import { copyText, showMenu } from './menu.js';
 import { FlameTree, Stacks } from './tree.js';
@@ -73,14 +73,10 @@ function histogram(bars, figures) {
   for (let ns = bars[0].ns; ns <= last.ns && columns.length < 256; ns += barWidth(ns)) {
     const calls = known.get(ns)?.calls ?? 0;
     const range = `${amount(ns, 'nanoseconds')} – ${amount(ns + barWidth(ns), 'nanoseconds')}`;
-    const bar = el('i', { title: `${range}: ${amount(calls, 'count')} ${calls === 1 ? 'call' : 'calls'}` });
-    bar.style.setProperty('--share', `${((100 * Math.log1p(calls)) / most).toFixed(1)}%`);
-    columns.push(bar);
+    columns.push(/** @type {[string, number]} */ ([`${range}: ${amount(calls, 'count')} ${calls === 1 ? 'call' : 'calls'}`, Math.log1p(calls) / most]));
   }
   const said = figures.map(([name, value]) => `${name} ${value}`).join(', ');
-  return el('div', { class: 'histogram' },
-    el('div', { class: 'bars', role: 'img', 'aria-label': `How long calls took: ${said}` }, columns),
-    el('div', { class: 'ends' }, el('span', {}, amount(bars[0].ns, 'nanoseconds')), el('span', {}, amount(last.ns + last.width, 'nanoseconds'))));
+  return columnChart(columns, `How long calls took: ${said}`, amount(bars[0].ns, 'nanoseconds'), amount(last.ns + last.width, 'nanoseconds'));
 }
 
 /** Says all of one frame in a line below a flame graph. */

@@ -72,7 +72,7 @@ export class FunctionTable {
     const calls = this.callsValue();
     this.counts = calls ? this.sums(calls).self : null;
     this.exact = true;
-    if (this.values) this.columns = this.values.map((one) => this.brief(one, ALL)[0]);
+    if (this.values) this.columns = [...this.values.map((one) => this.brief(one, ALL)[0]), ...this.temporary()];
     else if (recording.isDiff) this.columns = this.diffColumns(value);
     else {
       this.columns = [...this.columnsOf(value), ...this.partsOf(value)];
@@ -84,6 +84,13 @@ export class FunctionTable {
     this.sort = this.chosen === 'name' || this.columns.some(({ id }) => id === this.chosen) ? this.chosen : usual;
     this.header();
     this.rows();
+  }
+
+  /** @returns {Column[]} the blocks that lived shortly, where their number is known */
+  temporary() {
+    const blocks = this.store.recording.data.numbers('function.temporary');
+    return blocks.some((count) => count) ? [{ id: 'temporary', title: 'Temporary blocks',
+      hint: 'Freed before the thread allocated the next one', raw: (fn) => blocks[fn], text: (fn) => (blocks[fn] ? amount(blocks[fn], 'count') : '') }] : [];
   }
 
   /** @returns {string} the column that sorts if nobody has chosen: threads that sleep shall not be on top */
