@@ -89,9 +89,10 @@ static int find_judged_rows(struct page_data *data, const struct runs *runs,
 	return err;
 }
 
-static const struct judge_cell *cell_of(const struct diff *diff,
-					const uint32_t *row_of,
-					uint32_t function, uint32_t metric)
+static const struct judge_cell *judge_cell_of(const struct diff *diff,
+					      const uint32_t *row_of,
+					      uint32_t function,
+					      uint32_t metric)
 {
 	static const struct judge_cell none;
 
@@ -107,7 +108,7 @@ static void set_medians(struct page_data *data, const struct diff *diff,
 
 	for (uint32_t i = 1; i < data->functions.count; i++) {
 		const struct judge_cell *cell =
-			cell_of(diff, row_of, i, metric);
+			judge_cell_of(diff, row_of, i, metric);
 		struct page_sums *sums = page_data_sums(data, key, i);
 		uint64_t *to = sums ? total ? sums->total : sums->self : NULL;
 
@@ -129,7 +130,7 @@ static void put_verdicts(struct page_data *data, const struct diff *diff,
 			   page_keys[key].key, part);
 	for (uint32_t i = 0; i < data->functions.count; i++) {
 		const struct judge_cell *cell =
-			cell_of(diff, row_of, i, metric);
+			judge_cell_of(diff, row_of, i, metric);
 
 		page_columns_put(columns, cell->changed		   ? 2
 					  : cell->may_have_changed ? 1
@@ -142,8 +143,8 @@ static void put_verdicts(struct page_data *data, const struct diff *diff,
 	for (uint32_t i = 0; i < data->functions.count; i++)
 		page_columns_put(
 			columns,
-			(uint64_t)(1000 * judge_half_range(cell_of(diff, row_of,
-								   i, metric)) +
+			(uint64_t)(1000 * judge_half_range(judge_cell_of(
+						  diff, row_of, i, metric)) +
 				   0.5));
 }
 
