@@ -123,6 +123,29 @@ enum record_ext {
 			    * all zero: none */
 	EXT_TRACEPARENT = 35, /* value: bytes; a text of at most
 			       * TRACEPARENT_BYTES, as W3C has it */
+
+	/* Contended calls of locks. No site. One cell: address of the object,
+	 * and a number. A thread that leaves a wait by cancellation or a jump
+	 * has no WAITED. */
+	EXT_SYNC_WAIT = 36, /* value: enum sync_kind; the thread begins to wait;
+			     * number: id of the owner seen, 0: none */
+	EXT_SYNC_WAITED = 37, /* value: enum sync_result; it no longer waits;
+			       * number: id of the owner seen, if it did not
+			       * get the object, 0: none */
+	EXT_SYNC_RELEASE = 38, /* value: enum sync_kind; stamped before the call
+				* that lets a waiter go on; 0 */
+};
+
+enum sync_kind {
+	SYNC_MUTEX = 1,
+	SYNC_KINDS, /* not a kind */
+};
+
+enum sync_result {
+	SYNC_GOT = 0,
+	SYNC_TIMED_OUT = 1,
+	SYNC_FAILED = 2, /* any other error */
+	SYNC_RESULTS, /* not a result */
 };
 
 static inline uint64_t record_ext_word(enum record_ext ext, uint32_t cells,

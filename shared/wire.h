@@ -123,9 +123,11 @@ enum wire_asks {
 				 * PAGE_BOUND */
 	WIRE_ASK_OPENING = 1 << 3, /* dlopen() waits before it runs code of new
 				    * modules: page_shm.opening (--patch) */
+	WIRE_ASK_SYNC = 1 << 4, /* record contended calls of locks */
 };
-#define WIRE_ASKS_ALL \
-	(WIRE_ASK_END | WIRE_ASK_LOOK | WIRE_ASK_BIND | WIRE_ASK_OPENING)
+#define WIRE_ASKS_ALL                                                      \
+	(WIRE_ASK_END | WIRE_ASK_LOOK | WIRE_ASK_BIND | WIRE_ASK_OPENING | \
+	 WIRE_ASK_SYNC)
 
 /* Limits of the fields of a reply; the shim rejects a reply beyond them. */
 #define WIRE_DEPTH_MAX 65535u

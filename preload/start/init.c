@@ -33,6 +33,7 @@
 #include "preload/start/instrumented.h"
 #include "preload/start/parent.h"
 #include "preload/start/thread_end.h"
+#include "preload/sync/interpose_sync.h"
 #include "shared/atomic.h"
 #include "shared/ticks.h"
 
@@ -180,6 +181,7 @@ static void begin_recording(void)
 	gate_open();
 	alloc_start(&result.reply);
 	cpu_timer_start(&result.reply, settings.quiet);
+	interpose_sync_record(result.reply.asks & WIRE_ASK_SYNC);
 	/* relaxed: read after the program's end */
 	atom_store_rlx(&result.page->start_ns, cpu_time_ns() - before);
 }
@@ -202,6 +204,7 @@ static bool wants_recording(void)
 
 static void end_recording(void)
 {
+	interpose_sync_record(false);
 	annotate_off();
 	alloc_stop();
 }

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * interpose_sync - wraps the functions of mutexes. A wrapper looks at the word
+ * of the lock. If nobody holds it, or nobody waits for it, the wrapper jumps to
+ * the real function: no stack frame, no record. Otherwise it records what the
+ * collector needs to name the holder of a lock and the thread that released it
+ * (record_ext.h):
+ *
+ *	lock	SYNC_WAIT before the real call, SYNC_WAITED after it
+ *	unlock	SYNC_RELEASE before the real call, which may end the object
+ *
+ * The look may be wrong by the time of the real call. So a wait may be very
+ * short, and a release may be missing if the first waiter came after the look:
+ * then it has waited for the rest of the unlock only.
+ *
+ * Results, errno, cancellation and the object belong to the real functions.
+ * They are found without dlsym() at the first call, which may come before the
+ * shim's constructor. The layouts of objects are those of glibc since 2.25.
+ */
+#include "preload/sync/interpose_sync.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdint.h>
+
+#include "preload/core/find_next.h"
+#include "preload/core/gate.h"
+#include "preload/core/sys.h"
+#include "preload/core/thread.h"
+#include "preload/ring/put_run.h"
+#include "shared/atomic.h"
+#include "shared/compiler.h"
+#include "shared/record_ext.h"
+
+/* Members of pthread_mutex_t.__data.__kind. */
+#define MUTEX_TYPE 3 /* mask; 0: normal */
+#define MUTEX_RECURSIVE 1
+#define MUTEX_ADAPTIVE 3
+#define MUTEX_ROBUST_OR_PI 0x30
+#define MUTEX_LOCK_BITS 0x7ffffu /* without the ceiling of a priority */
+
+static uint32_t g_recording;
+
+/* X(name, parameters, arguments): the wrapped functions; all return int. */
+#define SYNC_FUNCTIONS(X)                                          \
+	X(pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))  \
+	X(pthread_mutex_timedlock,                                 \
+	  (pthread_mutex_t * mutex, const struct timespec *until), \
+	  (mutex, until))                                          \
+	X(pthread_mutex_clocklock,                                 \
+	  (pthread_mutex_t * mutex, clockid_t clock,               \
+	   const struct timespec *until),                          \
+	  (mutex, clock, until))                                   \
+	X(pthread_mutex_unlock, (pthread_mutex_t * mutex), (mutex))
+
+/* The real functions. Each pointer first leads to a function that finds them
+ * all. */
+#define DECLARE(name, parameters, arguments) \
+	static int find_##name parameters;   \
+	static int(*g_real_##name) parameters = find_##name;
+SYNC_FUNCTIONS(DECLARE)
+#undef DECLARE
+
+static void find_sync_functions(void)
+{
+#define FIND(name, parameters, arguments) \
+	g_real_##name = (int(*) parameters)find_next(#name);
+	SYNC_FUNCTIONS(FIND)
+#undef FIND
+}
+
+#define FIND_FIRST(name, parameters, arguments) \
+	static int find_##name parameters       \
+	{                                       \
+		find_sync_functions();          \
+		return g_real_##name arguments; \
+	}
+SYNC_FUNCTIONS(FIND_FIRST)
+#undef FIND_FIRST
+
+void interpose_sync_record(bool on)
+{
+	/* relaxed: a call in progress may still record, or not yet */
+	atom_store_rlx(&g_recording, on);
+}
+
+static bool is_recording_sync(void)
+{
+	/* relaxed: see interpose_sync_record() */
+	return atom_load_rlx(&g_recording) && !t_thread.in_vfork;
+}
+
+/* --- records -------------------------------------------------------------- */
+
+static bool put_sync(enum record_ext ext, uint32_t value, const void *object,
+		     uint64_t more)
+{
+	struct record cells[2] = {
+		{ record_ext_word(ext, 1, value, 0), 0 },
+		{ (uintptr_t)object, more },
+	};
+
+	return put_run(cells, 2, 0, PUT_NOTE,
+		       (uintptr_t)__builtin_frame_address(0));
+}
+
+static uint32_t sync_result_of(int error)
+{
+	switch (error) {
+	case 0:
+	case EOWNERDEAD:
+		return SYNC_GOT;
+	case ETIMEDOUT:
+		return SYNC_TIMED_OUT;
+	default:
+		return SYNC_FAILED;
+	}
+}
+
+/* Calls @call, which returns 0 or an error, between records of a wait for
+ * @object. @owner is evaluated before the call, and again if it failed. */
+#define RECORD_WAIT(kind, object, owner, call)                            \
+	({                                                                \
+		bool put_ = put_sync(EXT_SYNC_WAIT, kind, object, owner); \
+		int result_ = (call);                                     \
+		uint32_t got_ = sync_result_of(result_);                  \
+		if (put_)                                                 \
+			put_sync(EXT_SYNC_WAITED, got_, object,           \
+				 got_ == SYNC_GOT ? 0 : (owner));         \
+		result_;                                                  \
+	})
+
+/* --- mutexes -------------------------------------------------------------- */
+
+/* Returns this thread's id as in the owner of a mutex. */
+static int own_tid(void)
+{
+	/* relaxed, both: only this process and this thread change them */
+	if (likely(thread_has_slot(atom_load_rlx(&g_gate.word))))
+		return (int)atom_load_rlx(&t_thread.slot->tid);
+	return (int)sys(SYS_gettid);
+}
+
+static int mutex_word(const pthread_mutex_t *mutex)
+{
+	/* relaxed: only decides what is recorded */
+	return atom_load_rlx(&mutex->__data.__lock);
+}
+
+static uint32_t mutex_owner(const pthread_mutex_t *mutex)
+{
+	/* relaxed: a claim, which the collector compares with releases */
+	return (uint32_t)atom_load_rlx(&mutex->__data.__owner);
+}
+
+/* Returns true if the mutex of @kind knows its owner by its type. */
+static bool checks_owner(int kind)
+{
+	int type = kind & MUTEX_TYPE;
+
+	return type && type != MUTEX_ADAPTIVE;
+}
+
+/* Returns true if locking @mutex, which is held, will wait for another
+ * thread. */
+static bool will_wait(const pthread_mutex_t *mutex)
+{
+	/* relaxed: constant */
+	int kind = atom_load_rlx(&mutex->__data.__kind);
+
+	return is_recording_sync() &&
+	       !(checks_owner(kind) && (int)mutex_owner(mutex) == own_tid());
+}
+
+/* Returns true if unlocking @mutex will wake a thread. */
+static bool will_wake(const pthread_mutex_t *mutex)
+{
+	/* relaxed: constant */
+	int kind = atom_load_rlx(&mutex->__data.__kind);
+	uint32_t word = (uint32_t)mutex_word(mutex);
+
+	if (kind & MUTEX_ROBUST_OR_PI ? !(word & FUTEX_WAITERS)
+				      : (word & MUTEX_LOCK_BITS) < 2)
+		return false;
+	if ((kind & MUTEX_TYPE) == MUTEX_RECURSIVE && mutex->__data.__count > 1)
+		return false;
+	return is_recording_sync() &&
+	       !(checks_owner(kind) && (int)mutex_owner(mutex) != own_tid());
+}
+
+ATTR_NOINLINE static int lock_held(pthread_mutex_t *mutex)
+{
+	if (!will_wait(mutex))
+		return g_real_pthread_mutex_lock(mutex);
+	return RECORD_WAIT(SYNC_MUTEX, mutex, mutex_owner(mutex),
+			   g_real_pthread_mutex_lock(mutex));
+}
+
+ATTR_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
+{
+	if (likely(!mutex_word(mutex)))
+		return g_real_pthread_mutex_lock(mutex);
+	return lock_held(mutex);
+}
+
+ATTR_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex,
+					const struct timespec *until)
+{
+	if (!mutex_word(mutex) || !will_wait(mutex))
+		return g_real_pthread_mutex_timedlock(mutex, until);
+	return RECORD_WAIT(SYNC_MUTEX, mutex, mutex_owner(mutex),
+			   g_real_pthread_mutex_timedlock(mutex, until));
+}
+
+ATTR_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+					const struct timespec *until)
+{
+	if (!mutex_word(mutex) || !will_wait(mutex))
+		return g_real_pthread_mutex_clocklock(mutex, clock, until);
+	return RECORD_WAIT(SYNC_MUTEX, mutex, mutex_owner(mutex),
+			   g_real_pthread_mutex_clocklock(mutex, clock, until));
+}
+
+ATTR_NOINLINE static int unlock_wanted(pthread_mutex_t *mutex)
+{
+	if (will_wake(mutex))
+		put_sync(EXT_SYNC_RELEASE, SYNC_MUTEX, mutex, 0);
+	return g_real_pthread_mutex_unlock(mutex);
+}
+
+ATTR_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
+{
+	if (likely(mutex_word(mutex) == 1))
+		return g_real_pthread_mutex_unlock(mutex);
+	return unlock_wanted(mutex);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_sync - contended calls of locks leave records (sync_victim), and all
+ * other calls leave none.
+ */
+#include <stdlib.h>
+#include <sys/wait.h>
+
+#include "shared/record_ext.h"
+#include "tests/shim/mini_collector.h"
+#include "tests/suite.h"
+
+static struct mini_collector g_mini;
+
+/* The records of all threads. */
+struct found {
+	uint32_t waits, got, timed_out, failed, releases, others;
+	uint64_t address; /* of all of them */
+	uint64_t owner, last_owner; /* last ones that are not 0 */
+	int32_t waiter, releaser;
+};
+
+static void take_record(struct found *found, const struct record *cells,
+			int32_t tid)
+{
+	uint32_t value = record_ext_value(cells[0].word);
+
+	if (found->address)
+		ck_assert_uint_eq(cells[1].word, found->address);
+	found->address = cells[1].word;
+	switch (record_ext(cells[0].word)) {
+	case EXT_SYNC_WAIT:
+		found->waits++;
+		found->waiter = tid;
+		found->owner = cells[1].clock;
+		break;
+	case EXT_SYNC_WAITED:
+		found->got += value == SYNC_GOT;
+		found->timed_out += value == SYNC_TIMED_OUT;
+		found->failed += value == SYNC_FAILED;
+		found->last_owner = cells[1].clock;
+		break;
+	default:
+		found->releases++;
+		found->releaser = tid;
+	}
+}
+
+static void read_sync_ring(struct found *found, uint32_t index)
+{
+	const struct slot_shm *slot = mini_slot(&g_mini, index);
+	const struct record *ring = mini_ring(&g_mini, index);
+
+	for (uint64_t i = 0; i < slot->head; i++) {
+		uint64_t word = ring[i].word;
+		uint32_t ext = record_ext(word);
+
+		if (record_kind(word) != RECORD_EXT) {
+			found->others++;
+			continue;
+		}
+		if (ext >= EXT_SYNC_WAIT && ext <= EXT_SYNC_RELEASE) {
+			ck_assert_uint_eq(record_ext_cells(word), 1);
+			take_record(found, &ring[i], slot->tid);
+		}
+		i += record_ext_cells(word);
+	}
+}
+
+static struct found run_sync(const char *test, uint32_t asks)
+{
+	char *argv[] = { (char *)mini_build_path(
+				 "tests/shim/victims/sync_victim"),
+			 (char *)test, NULL };
+	struct wire_reply settings = { .asks = asks,
+				       .clock = WIRE_CLOCK_BOOTTIME };
+	struct found found = { 0 };
+	int status;
+	pid_t pid;
+
+	mini_collector_start(&g_mini);
+	mini_collector_want_all(&g_mini);
+	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
+			 argv);
+	mini_collector_accept(&g_mini, settings, CONTROL_ON);
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	ck_assert_msg(!status, "%s: %d", test, status);
+	for (uint32_t i = 0; i < 4; i++)
+		read_sync_ring(&found, i);
+	return found;
+}
+
+static const char *const g_contended[] = { "normal", "adaptive", "recursive",
+					   "robust", "inherit" };
+
+TEST(sync_contended_lock_is_recorded, EACH(0, 5))
+{
+	struct found found = run_sync(g_contended[_i], WIRE_ASK_SYNC);
+
+	ck_assert_uint_eq(found.waits, 1);
+	ck_assert_uint_eq(found.got, 1);
+	/* The waiter's own unlock may see the mark of waiters still. */
+	ck_assert_uint_ge(found.releases, 1);
+	ck_assert_uint_le(found.releases, 2);
+	ck_assert_uint_ne(found.address, 0);
+	ck_assert_uint_ne(found.owner, 0);
+	ck_assert_int_ne((int)found.owner, found.waiter);
+	mini_collector_stop(&g_mini);
+}
+
+TEST(sync_timeout_is_recorded_with_the_owner)
+{
+	struct found found = run_sync("timed", WIRE_ASK_SYNC);
+
+	ck_assert_uint_eq(found.waits, 2);
+	ck_assert_uint_eq(found.timed_out, 2);
+	ck_assert_uint_ne(found.owner, 0);
+	ck_assert_uint_eq(found.owner, found.last_owner);
+	mini_collector_stop(&g_mini);
+}
+
+TEST(sync_uncontended_calls_are_not_recorded)
+{
+	struct found found = run_sync("alone", WIRE_ASK_SYNC);
+
+	ck_assert_uint_eq(found.waits + found.releases, 0);
+	ck_assert_uint_eq(found.others, 0);
+	mini_collector_stop(&g_mini);
+}
+
+TEST(sync_is_not_recorded_unless_requested, EACH(0, 5))
+{
+	struct found found = run_sync(g_contended[_i], 0);
+
+	ck_assert_uint_eq(found.waits + found.releases, 0);
+	mini_collector_stop(&g_mini);
+}
+
+static void begin_suite(void)
+{
+	setenv("PERFREC_QUIET", "1", 1);
+}
+
+SUITE(begin_suite, NULL);
