@@ -15,17 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "collector/base/bytes.h"
 #include "collector/base/grow.h"
 #include "collector/base/random.h"
-#include "collector/drain/note.h"
-#include "collector/drain/seq_names.h"
+#include "collector/drain/wait_events.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
-#include "collector/samples/wait_call.h"
-#include "collector/trace/encode.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
@@ -54,11 +50,7 @@ struct thread_waits {
 	struct waits_track *stacks; /* by number */
 	uint32_t stack_room;
 	uint64_t suspended_ns; /* earliest time of the next slice */
-	struct encoder encoder; /* out is set for each event */
-	uint32_t last_iid;
-	struct seq_names names;
-	struct bytes fields, interned; /* of one event */
-	struct bytes out;
+	struct wait_events events;
 };
 
 static const struct recording_setup *setup_of(const struct thread *thread)
@@ -69,18 +61,11 @@ static const struct recording_setup *setup_of(const struct thread *thread)
 static struct thread_waits *start_waits_of_thread(struct thread *thread)
 {
 	struct thread_waits *waits = calloc(1, sizeof(*waits));
-	uint8_t packet[PACKET_BYTES];
-	uint32_t sequence;
 
 	if (!waits)
 		return NULL;
-	sequence = recording_sequence(thread->setup->arena_setup->recording);
 	waits->uuid = random_u64();
-	encoder_init(&waits->encoder, sequence, 0);
-	seq_names_init(&waits->names, setup_of(thread)->budget,
-		       &waits->last_iid);
-	bytes_put(&waits->out, packet,
-		  out_track_sequence(packet, sizeof(packet), sequence));
+	wait_events_init(&waits->events, thread->setup->arena_setup->recording);
 	return waits;
 }
 
@@ -91,31 +76,18 @@ static struct thread_waits *get_waits(struct thread *thread)
 	return thread->waits;
 }
 
-static void put_wait_event(struct thread_waits *waits,
-			   enum trace_event_type type, uint64_t ns,
-			   uint32_t name_iid)
+/* Writes the description @as of @track, once. */
+static void describe_waits(const struct thread *thread,
+			   struct waits_track *track,
+			   const struct out_track *as)
 {
-	const struct encode_event event = {
-		.type = type,
-		.name_iid = name_iid,
-		.fields = waits->fields.at,
-		.field_bytes = waits->fields.count,
-		.interned = waits->interned.at,
-		.interned_bytes = waits->interned.count,
-	};
-	size_t before = waits->out.count;
-	uint8_t *at = bytes_add(&waits->out, encode_event_bytes(&event));
+	uint8_t packet[PACKET_BYTES];
 
-	waits->out.failed |= waits->fields.failed || waits->interned.failed;
-	if (at) {
-		/* A step from 0 is the time itself. */
-		waits->encoder.last_ns = 0;
-		waits->encoder.out = at;
-		encode_event(&waits->encoder, ns, &event);
-		waits->out.count = before + (size_t)(waits->encoder.out - at);
-	}
-	bytes_clear(&waits->fields);
-	bytes_clear(&waits->interned);
+	if (!track->described)
+		trace_file_append(setup_of(thread)->trace, OUT_SEQUENCE_GLOBAL,
+				  packet,
+				  out_track_track(packet, sizeof(packet), as));
+	track->described = true;
 }
 
 /* Writes @wait on @track. Its first wait also writes the description @as. */
@@ -123,49 +95,33 @@ static void put_thread_wait(struct thread *thread, struct waits_track *track,
 			    const struct out_track *as,
 			    const struct thread_wait *wait)
 {
-	struct thread_waits *waits = thread->waits;
-	size_t bytes;
-	uint32_t iid;
-	const struct wait_call_kind *call;
+	struct wait_events *events = &thread->waits->events;
 
 	if (!trace_file_admits(setup_of(thread)->trace))
 		return;
-	if (!track->described) {
-		uint8_t packet[PACKET_BYTES];
-
-		trace_file_append(setup_of(thread)->trace, OUT_SEQUENCE_GLOBAL,
-				  packet,
-				  out_track_track(packet, sizeof(packet), as));
-	}
-	track->described = true;
-	bytes = strlen(wait->object);
-	iid = seq_names_event(&waits->names, wait->object, bytes,
-			      &waits->interned);
-	bytes_field(&waits->fields, TAG_TRACK_EVENT_TRACK_UUID, as->uuid);
-	if (!iid)
-		bytes_text(&waits->fields, TAG_TRACK_EVENT_NAME, wait->object,
-			   bytes);
-	put_wait_event(waits, TYPE_SLICE_BEGIN, wait->from_ns, iid);
-	call = wait->call ? wait_call_kind((long)wait->call - 1) : NULL;
-	bytes_field(&waits->fields, TAG_TRACK_EVENT_TRACK_UUID, as->uuid);
-	if (call)
-		note_text("perfrec.call", call->name, &waits->names,
-			  &waits->fields, &waits->interned);
-	put_wait_event(waits, TYPE_SLICE_END, wait->to_ns, 0);
-	if (waits->out.count >= FLUSH_BYTES)
+	describe_waits(thread, track, as);
+	wait_events_put_wait(events, as->uuid, wait);
+	if (events->out.count >= FLUSH_BYTES)
 		thread_waits_flush(thread);
+}
+
+static struct out_track own_track(const struct thread *thread)
+{
+	return (struct out_track){ .uuid = thread->waits->uuid,
+				   .parent = thread->uuid,
+				   .name = OUT_TRACK_WAITS };
 }
 
 void thread_waits_tell(struct thread *thread, const struct thread_wait *wait)
 {
-	struct thread_waits *waits = get_waits(thread);
+	struct thread_waits *waits;
+	struct out_track as;
 
-	if (waits)
-		put_thread_wait(thread, &waits->own,
-				&(struct out_track){ .uuid = waits->uuid,
-						     .parent = thread->uuid,
-						     .name = OUT_TRACK_WAITS },
-				wait);
+	waits = get_waits(thread);
+	if (!waits)
+		return;
+	as = own_track(thread);
+	put_thread_wait(thread, &waits->own, &as, wait);
 }
 
 static void put_suspension(struct thread *thread, uint32_t number)
@@ -210,17 +166,11 @@ void thread_waits_suspended(struct thread *thread, uint32_t number,
 	put_suspension(thread, number);
 }
 
-/* After packets that are incomplete no packet follows: it could refer to
- * strings that those have interned. */
 void thread_waits_flush(struct thread *thread)
 {
-	struct thread_waits *waits = thread->waits;
-
-	if (!waits || !waits->out.count || waits->out.failed)
-		return;
-	trace_file_append(setup_of(thread)->trace, waits->encoder.sequence,
-			  waits->out.at, waits->out.count);
-	bytes_clear(&waits->out);
+	if (thread->waits)
+		wait_events_flush(&thread->waits->events,
+				  setup_of(thread)->trace);
 }
 
 void thread_waits_finish(struct thread *thread)
@@ -234,10 +184,7 @@ void thread_waits_finish(struct thread *thread)
 			put_suspension(thread, i);
 	thread_waits_flush(thread);
 	thread->waits = NULL;
-	seq_names_release(&waits->names);
-	bytes_release(&waits->fields);
-	bytes_release(&waits->interned);
-	bytes_release(&waits->out);
+	wait_events_release(&waits->events);
 	free(waits->stacks);
 	free(waits);
 }
