@@ -16,6 +16,7 @@
 #include "collector/drain/call_watches.h"
 #include "collector/drain/drain.h"
 #include "collector/drain/process_durations.h"
+#include "collector/drain/process_locks.h"
 #include "collector/drain/process_who.h"
 #include "collector/drain/states_told.h"
 #include "collector/drain/thread_notes.h"
@@ -59,6 +60,7 @@ void process_reap_finish(struct process *process)
 				    setup->entry->name, (int)setup->pid);
 	}
 	process_notes_finish(process);
+	process_locks_finish(process);
 	process_durations_finish(process);
 	call_watches_finish(process);
 	heap = process_heap_end(process);

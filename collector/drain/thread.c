@@ -20,6 +20,7 @@
 #include "collector/drain/process_durations.h"
 #include "collector/drain/thread_durations.h"
 #include "collector/drain/thread_figures.h"
+#include "collector/drain/thread_locks.h"
 #include "collector/drain/thread_notes.h"
 #include "collector/drain/thread_samples.h"
 #include "collector/drain/thread_triggers.h"
@@ -232,6 +233,8 @@ static int sink_extended(void *context, struct replay *replay,
 						       thread->fibers.now_ns));
 		return err;
 	}
+	if (ext >= EXT_SYNC_WAIT && ext <= EXT_SYNC_RELEASE)
+		return thread_locks_record(thread, replay, cells, count);
 	if (ext >= EXT_ARGS)
 		return thread_note(thread, replay, cells, count);
 	return thread_heap_extended(thread, replay, cells, count);
@@ -528,6 +531,7 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 		return unread;
 	thread_notes_flush(thread);
 	thread_heap_flush(thread);
+	thread_locks_flush(thread);
 	fibers_flush(&thread->fibers);
 	/* relaxed: read_thread_name() orders its loads */
 	if (atom_load_rlx(&thread->slot->name_changes) !=
@@ -802,6 +806,7 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	thread_notes_finish(old);
 	thread_heap_finish(old);
 	fibers_finish(&old->fibers, end_ns);
+	thread_locks_finish(old);
 	thread_waits_finish(old);
 	thread_triggers_finish(old);
 	ending = process_ending(old->process);

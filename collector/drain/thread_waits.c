@@ -17,6 +17,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/random.h"
+#include "collector/drain/thread_locks.h"
 #include "collector/drain/wait_events.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
@@ -112,11 +113,25 @@ static struct out_track own_track(const struct thread *thread)
 				   .name = OUT_TRACK_WAITS };
 }
 
+uint64_t thread_waits_track(struct thread *thread)
+{
+	struct thread_waits *waits = get_waits(thread);
+	struct out_track as;
+
+	if (!waits)
+		return 0;
+	as = own_track(thread);
+	describe_waits(thread, &waits->own, &as);
+	return waits->uuid;
+}
+
 void thread_waits_tell(struct thread *thread, const struct thread_wait *wait)
 {
 	struct thread_waits *waits;
 	struct out_track as;
 
+	if (thread_locks_tell(thread, wait) || !wait->object)
+		return;
 	waits = get_waits(thread);
 	if (!waits)
 		return;

@@ -245,6 +245,9 @@ static int take_metric(struct collect_options *options,
 	case OPT_SCHED:
 		options->sched = value->word;
 		return OPTS_GO_ON;
+	case OPT_LOCKS:
+		options->locks = value->word;
+		return OPTS_GO_ON;
 	case OPT_FAULTS:
 		options->faults = true;
 		return OPTS_GO_ON;

@@ -28,6 +28,7 @@ struct kin;
 struct modules;
 struct process; /* process_inner.h */
 struct process_heap;
+struct process_locks;
 struct process_who;
 struct samples;
 struct tracks;
@@ -60,6 +61,8 @@ struct process_parts {
 	struct process_heap *heap;
 	/* Under the arena's lock until it is set; NULL: none. */
 	struct async_slices *slices;
+	/* drain/process_locks.c; as slices. */
+	struct process_locks *locks;
 	/* drain/process_who.c, main thread; NULL: a forked child. */
 	struct process_who *who;
 	/* Durations of calls: drain/process_durations.c. One per drain worker;

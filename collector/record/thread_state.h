@@ -22,14 +22,15 @@ struct slot_shm;
 struct states_calls;
 struct thread_cpu;
 struct thread_heap;
+struct thread_locks;
 struct thread_notes;
 struct thread_triggers;
 struct thread_waits;
 
-/* An ended wait of a thread, with its object. */
+/* An ended wait of a thread. */
 struct thread_wait {
 	uint64_t from_ns, to_ns; /* BOOTTIME: off the CPU, and back */
-	const char *object; /* the recording's */
+	const char *object; /* the recording's; NULL: not read */
 	uint32_t call; /* number of the system call plus 1; 0: none */
 };
 
@@ -53,6 +54,7 @@ struct thread {
 	struct thread_notes *notes; /* drain/thread_notes.c */
 	struct thread_cpu *cpu; /* samples/thread_cpu.c */
 	struct thread_heap *heap; /* heap/thread_heap.c */
+	struct thread_locks *locks; /* drain/thread_locks.c */
 	struct thread_waits *waits; /* drain/thread_waits.c */
 	struct thread_triggers *triggers; /* drain/thread_triggers.c */
 	/* Calls of connected functions, after the end of the thread: see

@@ -104,7 +104,7 @@ static void follow_wait(struct thread *thread, const struct kernel_event *event)
 	case KERNEL_ANCHOR:
 		return;
 	case KERNEL_IN:
-		if (wait.from_ns && wait.object && thread->told_wait)
+		if (wait.from_ns && thread->told_wait)
 			thread->told_wait(thread, &wait);
 		break;
 	default:

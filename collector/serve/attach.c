@@ -362,6 +362,8 @@ static uint32_t what_to_ask(const struct collector *collector)
 
 	if (collector->options->sched)
 		asks |= WIRE_ASK_END;
+	if (collector->options->sched && collector->options->locks)
+		asks |= WIRE_ASK_SYNC;
 	/* Waits are only read if the kernel reports context switches. */
 	if (collector->options->sched && collector->cpu)
 		asks |= WIRE_ASK_LOOK;

@@ -53,6 +53,7 @@ struct own_track {
 	bool described, has_parent;
 	bool waits; /* its slices are waits: see waits.c */
 	bool suspended; /* a stack waits, not its thread */
+	bool holds; /* its slices are times when the thread held a lock */
 	bool has_values, has_states, has_slices;
 };
 
@@ -63,6 +64,7 @@ struct wait {
 	uint32_t name; /* number + 1; 0: none */
 	bool clipped; /* a cut has begun or ended it */
 	bool suspended; /* of a stack, not of its thread */
+	bool recorded; /* by the program: it may have run in between */
 };
 
 struct process {

@@ -20,6 +20,7 @@
 #define CYCLE_LIMIT 1000
 #define WAITS_NAME "perfrec: waits"
 #define SUSPENDED_NAME "perfrec: suspended"
+#define LOCKS_NAME "perfrec: locks"
 
 enum { EVENT_BEGIN = 1, EVENT_END, EVENT_INSTANT, EVENT_COUNTER, EVENT_STATE };
 
@@ -129,7 +130,9 @@ void tracks_describe(struct trace *trace, struct pb track)
 		return;
 	name = trace->names.texts[told.name - 1];
 	own->suspended = strcmp(name, SUSPENDED_NAME) == 0;
-	own->waits = own->suspended || strcmp(name, WAITS_NAME) == 0;
+	own->holds = strcmp(name, LOCKS_NAME) == 0;
+	own->waits =
+		own->suspended || own->holds || strcmp(name, WAITS_NAME) == 0;
 }
 
 /* --- events -------------------------------------------------------------- */

@@ -14,7 +14,21 @@
 #define BREAK(trace, rule, ...) \
 	verdict_break(&(trace)->verdict, RULE_##rule, __VA_ARGS__)
 
-enum { EVENT_BEGIN = 1, EVENT_END };
+enum { EVENT_BEGIN = 1, EVENT_END, EVENT_INSTANT };
+
+/* Whether @event has an argument of the recording, and not of a cut. */
+static bool has_interned_argument(const struct event *event)
+{
+	struct pb pb = event->all;
+	struct pb_field field = { 0 }, inner = { 0 };
+
+	while (pb_next(&pb, &field) > 0)
+		if (field.number == 4)
+			while (pb_next(&field.bytes, &inner) > 0)
+				if (inner.number == 1)
+					return true;
+	return false;
+}
 
 static void begin_wait(struct trace *trace, const struct own_track *own,
 		       const struct event *event, uint32_t name)
@@ -29,6 +43,7 @@ static void begin_wait(struct trace *trace, const struct own_track *own,
 			       .track = own->uuid,
 			       .thread = own->parent,
 			       .suspended = own->suspended,
+			       .recorded = has_interned_argument(event),
 			       .name = name };
 }
 
@@ -70,6 +85,12 @@ void waits_event(struct trace *trace, struct own_track *own,
 {
 	struct wait *wait;
 
+	/* Not in the list of waits. */
+	if (own->holds && event->type != EVENT_INSTANT &&
+	    own->depth == (event->type == EVENT_END)) {
+		own->depth = !own->depth;
+		return;
+	}
 	if (event->ns < own->now_ns)
 		BREAK(trace, TIME_BACKWARDS, "track %" PRIu64, own->uuid);
 	own->now_ns = event->ns;
@@ -82,7 +103,7 @@ void waits_event(struct trace *trace, struct own_track *own,
 		wait = last_wait(trace, own);
 		wait->to = event->ns;
 		wait->clipped |= is_clipped(event);
-	} else {
+	} else if (event->type != EVENT_INSTANT || !own->depth || own->holds) {
 		BREAK(trace, WAIT_SLICE,
 		      "track %" PRIu64 ": type %" PRIu64 " with %u open",
 		      own->uuid, event->type, own->depth);
@@ -111,8 +132,8 @@ static void check_wait(struct trace *trace, const struct wait *wait, bool exact,
 			      wait->track);
 		return;
 	}
-	if (wait->suspended)
-		return; /* a stack does not run then, but its thread may */
+	if (wait->suspended || wait->recorded)
+		return; /* its thread may run then */
 	if (wait->to && !sched_slept(&trace->sched, (int32_t)thread->tid,
 				     wait->from, wait->to,
 				     exact && !wait->clipped &&

@@ -1301,6 +1301,13 @@ static void break_wait_slice(struct trace *trace)
 	own_event(trace, 7, T0 + 600, END, 0, 0);
 }
 
+static void break_wait_slice_by_instant(struct trace *trace)
+{
+	sleeps(trace);
+	wait_of_thread(trace, 300, 500);
+	own_event(trace, 7, T0 + 600, INSTANT, 10, 1);
+}
+
 static void break_wait_slice_by_two(struct trace *trace)
 {
 	sleeps(trace);
@@ -1489,6 +1496,7 @@ static const struct mutation {
 	{ "sched-lost", break_sched_lost },
 	{ "sched-overlap", break_sched_overlap },
 	{ "wait-slice", break_wait_slice },
+	{ "wait-slice", break_wait_slice_by_instant },
 	{ "wait-slice", break_wait_slice_by_two },
 	{ "wait-slice", break_wait_slice_of_process },
 	{ "wait-blocked", break_wait_blocked },

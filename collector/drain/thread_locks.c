@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/drain/thread_locks.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "collector/drain/process_locks.h"
+#include "collector/drain/thread_waits.h"
+#include "collector/record/arena.h"
+#include "collector/record/collector.h"
+#include "collector/record/process.h"
+#include "collector/record/thread_state.h"
+#include "collector/replay/cct.h"
+#include "collector/replay/clock_sync.h"
+#include "collector/replay/order.h"
+#include "collector/replay/replay.h"
+#include "shared/atomic.h"
+#include "shared/record_ext.h"
+#include "shared/ring_shm.h"
+
+/* More than these of a wait are one, and unknown: it has no holder. */
+#define STRETCHES_MAX 64
+
+/* The object of a wait for room in the thread's ring. */
+#define OWN_OBJECT "[perfrec]"
+
+struct thread_locks {
+	struct process_locks *process;
+	struct order_stream *stream;
+	uint32_t number; /* process_locks_thread() */
+	uint32_t name_changes; /* as of the name that process has */
+	bool waits;
+	struct lock_wait wait; /* the current one, or the last */
+	struct lock_stretch stretch[STRETCHES_MAX]; /* of it */
+};
+
+static struct thread_locks *start_locks(struct thread *thread)
+{
+	struct thread_locks *locks = calloc(1, sizeof(*locks));
+	struct lock_thread known = {
+		.tid = thread->entry.tid,
+		/* relaxed: only compared with the owners of locks */
+		.inner_tid = atom_load_rlx(&thread->slot->tid),
+		.uuid = thread->uuid,
+		.waits_uuid = thread_waits_track(thread),
+	};
+
+	if (!locks)
+		return NULL;
+	memcpy(known.name, thread->entry.name, sizeof(known.name) - 1);
+	locks->process = process_locks_of(thread->process);
+	if (locks->process && known.waits_uuid)
+		locks->number = process_locks_thread(locks->process, &known);
+	locks->name_changes = thread->name_changes;
+	if (!locks->number ||
+	    order_open(process_locks_order(locks->process), &locks->stream)) {
+		free(locks);
+		return NULL;
+	}
+	return locks;
+}
+
+static void feed_wait(struct thread_locks *locks, uint64_t clock,
+		      const struct lock_wait *from)
+{
+	size_t bytes = from->count * sizeof(*from->stretch);
+	struct lock_wait *wait = malloc(sizeof(*wait) + bytes);
+
+	if (!wait)
+		return;
+	memcpy(wait, from, sizeof(*wait));
+	memcpy(wait->stretch, locks->stretch, bytes);
+	order_feed(locks->stream, lock_wait_item(clock, wait));
+}
+
+/* Returns the clock of a record at @ns. */
+static uint64_t clock_of(const struct thread *thread, uint64_t ns)
+{
+	return thread->setup->arena_setup->clock == WIRE_CLOCK_TSC
+		       ? clock_sync_tick(thread->setup->collector->clock, ns)
+		       : ns;
+}
+
+int thread_locks_record(struct thread *thread, struct replay *replay,
+			const struct record *cells, size_t count)
+{
+	const enum record_ext ext = record_ext(cells[0].word);
+	const uint32_t value = record_ext_value(cells[0].word);
+	const uint64_t clock = cells[0].clock;
+	const struct cct_node *top = replay_top_node(replay);
+	struct thread_locks *locks;
+	uint64_t ns;
+
+	if (count != 2 || cells[1].word > LOCK_ADDRESS_MAX ||
+	    value >= (ext == EXT_SYNC_WAITED ? (uint32_t)SYNC_RESULTS
+					     : (uint32_t)SYNC_KINDS))
+		return -EBADMSG;
+	if (!thread->locks)
+		thread->locks = start_locks(thread);
+	locks = thread->locks;
+	if (!locks)
+		return 0;
+	ns = replay_ns(replay, clock, thread->fibers.now_ns);
+	switch (ext) {
+	case EXT_SYNC_WAIT:
+		locks->waits = true;
+		locks->wait = (struct lock_wait){
+			.kind = (uint8_t)value,
+			.address = cells[1].word,
+			.owner = (uint32_t)cells[1].clock,
+			.thread = locks->number,
+			.from_ns = ns,
+			.has_stretches = thread->cpu != NULL,
+		};
+		return 0;
+	case EXT_SYNC_WAITED:
+		if (!locks->waits || locks->wait.address != cells[1].word)
+			return 0;
+		locks->waits = false;
+		locks->wait.to_ns = ns;
+		locks->wait.result = (uint8_t)value;
+		locks->wait.last_owner = (uint32_t)cells[1].clock;
+		feed_wait(locks, clock, &locks->wait);
+		return 0;
+	default:
+		order_feed(
+			locks->stream,
+			lock_release_item(
+				clock, cells[1].word,
+				&(struct lock_place){
+					.thread = locks->number,
+					.function =
+						top->parent
+							? top->function->address
+							: 0,
+					.generation =
+						top->parent
+							? top->function
+								  ->generation
+							: 0,
+				}));
+		return 0;
+	}
+}
+
+/* Returns true if @wait is a part of the recorded wait, or of the last one. */
+static bool is_recorded(struct thread_locks *locks,
+			const struct thread_wait *wait)
+{
+	return wait->call == SYS_futex + 1 &&
+	       strcmp(wait->object, OWN_OBJECT) != 0 &&
+	       wait->from_ns >= locks->wait.from_ns &&
+	       (locks->waits || wait->from_ns <= locks->wait.to_ns);
+}
+
+static void add_stretch(struct thread_locks *locks,
+			const struct thread_wait *wait)
+{
+	if (locks->wait.count == STRETCHES_MAX)
+		locks->wait.is_cut = true;
+	else
+		locks->stretch[locks->wait.count++] =
+			(struct lock_stretch){ wait->from_ns, wait->to_ns };
+}
+
+bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait)
+{
+	struct thread_locks *locks = thread->locks;
+	const struct lock_wait told = {
+		.from_ns = wait->from_ns,
+		.to_ns = wait->to_ns,
+		.object = wait->object,
+		.thread = locks ? locks->number : 0,
+		.call = wait->call,
+	};
+
+	if (!locks)
+		return false;
+	if (locks->waits && wait->from_ns >= locks->wait.from_ns)
+		add_stretch(locks, wait);
+	if (!wait->object)
+		return true;
+	if (is_recorded(locks, wait))
+		locks->wait.object = wait->object;
+	else
+		feed_wait(locks, clock_of(thread, wait->to_ns), &told);
+	return true;
+}
+
+void thread_locks_flush(struct thread *thread)
+{
+	struct thread_locks *locks = thread->locks;
+
+	if (!locks)
+		return;
+	order_flush(locks->stream);
+	if (locks->name_changes == thread->name_changes)
+		return;
+	locks->name_changes = thread->name_changes;
+	process_locks_rename(locks->process, locks->number, thread->entry.name);
+}
+
+void thread_locks_finish(struct thread *thread)
+{
+	if (!thread->locks)
+		return;
+	thread_locks_flush(thread);
+	order_close(&thread->locks->stream);
+	free(thread->locks);
+	thread->locks = NULL;
+}

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The trace names the thread that held a lock while another waited, and the one that
+# released it. The program logs both. A name may be unknown, mostly if threads have to
+# wait for a CPU; it may be wrong for 0.5 % of the time at most.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/waits.sh"
+
+# whom FAMILY FLOOR: at least FLOOR % of the time has the right names.
+whom()
+{
+	waits_record "$1" whom "$1"
+	python3 "$TOP/tests/tools/whom_check.py" --floor "$2" --show \
+		"$1/trace.pftrace" "$1.truth" ||
+		fail "$1: the trace has other names than the program"
+	"$O/tests/tools/trace_check" "$1/trace.pftrace" >wrong ||
+		fail "$1: $(cat wrong)"
+}
+
+perf_permitted || skip "the kernel reports no switches here"
+for family in mutex-long mutex-short recursive checking robust inherit timed; do
+	whom $family 20
+done
+# Four threads that compute, on fewer CPUs, mostly find the lock free.
+whom mutex-busy 1
+
+# With --locks off a wait has no more than its object.
+options='--locks off'
+waits_record off whom mutex-long
+"$O/tests/tools/trace_check" --text off/trace.pftrace >text
+grep -q 'held_by\|holds ' text && fail "--locks off has holders"
+"$O/tests/tools/trace_check" --waits off/trace.pftrace >waits
+[ -s waits ] || fail "--locks off has no waits"

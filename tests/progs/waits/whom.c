@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * whom FAMILY - threads that wait for each other, and log themselves for whom:
+ *
+ *	W TID FROM TO OBJECT	a wait, from before to after the call
+ *	H TID FROM TO OBJECT	a lock was held: after the call, until before
+ *				the release; others waited at that time
+ *	h TID FROM TO OBJECT	the same, and nobody waited: the release woke
+ *				no thread
+ *	T TID FROM TO OBJECT	a wait that timed out
+ *	S TID AT AT OBJECT	a signal, before the call
+ *
+ * Times are CLOCK_BOOTTIME in ns. tests/tools/whom_check.py compares the lines
+ * with the trace. FAMILY is a line of g_families.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PLAIN __attribute__((no_instrument_function)) static
+#define LINES_MAX 200000
+#define THREADS 4
+
+static struct line {
+	char kind;
+	int tid;
+	long from, to;
+	const void *object;
+} g_lines[LINES_MAX];
+static int g_line_count;
+static long g_work_us, g_rounds, g_busy;
+static pthread_mutex_t g_lock;
+
+PLAIN long now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_BOOTTIME, &time);
+	return time.tv_sec * 1000000000L + time.tv_nsec;
+}
+
+PLAIN void log_line(char kind, long from, long to, const void *object)
+{
+	int at = __atomic_fetch_add(&g_line_count, 1, __ATOMIC_RELAXED);
+
+	if (at < LINES_MAX)
+		g_lines[at] = (struct line){ kind, gettid(), from, to, object };
+}
+
+PLAIN void spin_us(long us)
+{
+	long end = now() + us * 1000;
+
+	while (now() < end)
+		;
+}
+
+static void work(long us)
+{
+	struct timespec time = { 0, us * 1000 };
+
+	if (g_busy)
+		spin_us(us);
+	else
+		nanosleep(&time, NULL);
+}
+
+/* --- locks --------------------------------------------------------------- */
+
+static int lock_once(void)
+{
+	struct timespec until;
+	long from = now();
+	int result;
+
+	if (strcmp(program_invocation_short_name, "timed") != 0) {
+		result = pthread_mutex_lock(&g_lock);
+	} else {
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += g_work_us * 1500;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		result = pthread_mutex_timedlock(&g_lock, &until);
+	}
+	log_line(result ? 'T' : 'W', from, now(), &g_lock);
+	return result;
+}
+
+/* An uncontended release of the lock, which is held, wakes no thread. */
+PLAIN int has_waiters(void)
+{
+	int word = __atomic_load_n((int *)&g_lock, __ATOMIC_RELAXED);
+
+	return word < 0 || word == 2;
+}
+
+static void hold_once(void)
+{
+	long from = now(), to;
+
+	work(g_work_us);
+	to = now();
+	log_line(has_waiters() ? 'H' : 'h', from, to, &g_lock);
+	pthread_mutex_unlock(&g_lock);
+}
+
+static void *lock_thread(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < g_rounds; i++) {
+		if (lock_once() == 0)
+			hold_once();
+		work(g_work_us / 4);
+	}
+	return NULL;
+}
+
+static void run_threads(void *(*run)(void *), int count)
+{
+	pthread_t thread[16];
+	char name[16];
+
+	for (int i = 0; i < count; i++) {
+		pthread_create(&thread[i], NULL, run, (void *)(intptr_t)i);
+		snprintf(name, sizeof(name), "worker-%d", i);
+		pthread_setname_np(thread[i], name);
+	}
+	for (int i = 0; i < count; i++)
+		pthread_join(thread[i], NULL);
+}
+
+static void run_locks(int type, int protocol, int robust)
+{
+	pthread_mutexattr_t attributes;
+
+	pthread_mutexattr_init(&attributes);
+	pthread_mutexattr_settype(&attributes, type);
+	pthread_mutexattr_setprotocol(&attributes, protocol);
+	pthread_mutexattr_setrobust(&attributes, robust);
+	pthread_mutex_init(&g_lock, &attributes);
+	run_threads(lock_thread, THREADS);
+}
+
+static void mutex_long(void)
+{
+	g_work_us = 5000;
+	g_rounds = 30;
+	run_locks(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
+}
+
+static void mutex_busy(void)
+{
+	g_work_us = 1000;
+	g_rounds = 60;
+	g_busy = 1;
+	run_locks(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
+}
+
+static void mutex_short(void)
+{
+	g_work_us = 200;
+	g_rounds = 200;
+	run_locks(PTHREAD_MUTEX_ADAPTIVE_NP, PTHREAD_PRIO_NONE, 0);
+}
+
+static void recursive(void)
+{
+	g_work_us = 1000;
+	g_rounds = 50;
+	run_locks(PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_NONE, 0);
+}
+
+static void checking(void)
+{
+	g_work_us = 1000;
+	g_rounds = 50;
+	run_locks(PTHREAD_MUTEX_ERRORCHECK, PTHREAD_PRIO_NONE, 0);
+}
+
+static void robust(void)
+{
+	g_work_us = 1000;
+	g_rounds = 50;
+	run_locks(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE,
+		  PTHREAD_MUTEX_ROBUST);
+}
+
+static void inherit(void)
+{
+	g_work_us = 1000;
+	g_rounds = 50;
+	run_locks(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_INHERIT, 0);
+}
+
+static void timed(void)
+{
+	program_invocation_short_name = "timed";
+	g_work_us = 2000;
+	g_rounds = 50;
+	run_locks(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} g_families[] = {
+	{ "mutex-long", mutex_long },	{ "mutex-busy", mutex_busy },
+	{ "mutex-short", mutex_short }, { "recursive", recursive },
+	{ "checking", checking },	{ "robust", robust },
+	{ "inherit", inherit },		{ "timed", timed },
+};
+
+PLAIN void print_lines(void)
+{
+	for (int i = 0; i < g_line_count && i < LINES_MAX; i++)
+		printf("%c %d %ld %ld %p\n", g_lines[i].kind, g_lines[i].tid,
+		       g_lines[i].from, g_lines[i].to, g_lines[i].object);
+}
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; i < sizeof(g_families) / sizeof(*g_families); i++)
+		if (argc == 2 && !strcmp(argv[1], g_families[i].name)) {
+			g_families[i].run();
+			print_lines();
+			return 0;
+		}
+	fprintf(stderr, "whom: which family?\n");
+	return 2;
+}
