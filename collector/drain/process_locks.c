@@ -217,7 +217,7 @@ static void take_release(struct process_locks *locks,
 }
 
 /* Returns the youngest thread with the inner id @tid, or 0. */
-static uint32_t find_inner(struct process_locks *locks, uint32_t tid)
+static uint32_t thread_by_inner(struct process_locks *locks, uint32_t tid)
 {
 	uint32_t number = 0;
 
@@ -366,7 +366,7 @@ static struct hold early_release(struct process_locks *locks,
 				 const struct lock_wait *wait)
 {
 	size_t i = first_hold(known, wait->from_ns);
-	uint32_t owner = find_inner(locks, wait->owner);
+	uint32_t owner = thread_by_inner(locks, wait->owner);
 
 	while (i && known->hold[i - 1].ns + EARLY_NS >= wait->from_ns)
 		if (known->hold[--i].by.thread == owner && owner)
@@ -390,7 +390,7 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 		follow_stretch(known, wait, &whole, &shares, &event->woke);
 	if (!event->woke.ns && wait->count <= 1)
 		event->woke = early_release(locks, known, wait);
-	last.by.thread = find_inner(locks, wait->last_owner);
+	last.by.thread = thread_by_inner(locks, wait->last_owner);
 	add_share(&shares, &last, shares.rest_ns, last.by.thread);
 	event->held = longest_holder(&shares);
 	for (size_t i = first_hold(known, wait->from_ns);
@@ -474,8 +474,8 @@ static void name_lock(struct process_locks *locks,
 	wait_text_object(out, kind, place);
 }
 
-static void put_text(struct process_locks *locks, const char *key,
-		     const char *text)
+static void put_lock_text(struct process_locks *locks, const char *key,
+			  const char *text)
 {
 	note_text(key, text, &locks->out.names, &locks->out.fields,
 		  &locks->out.interned);
@@ -495,8 +495,8 @@ static struct written_thread *thread_numbered(struct process_locks *locks,
 	return thread;
 }
 
-static void put_function(struct process_locks *locks, const char *key,
-			 const struct lock_place *place)
+static void put_lock_function(struct process_locks *locks, const char *key,
+			      const struct lock_place *place)
 {
 	struct symbol symbol;
 
@@ -504,7 +504,7 @@ static void put_function(struct process_locks *locks, const char *key,
 		return;
 	modules_resolve(locks->modules, place->function, place->generation,
 			&symbol);
-	put_text(locks, key, symbol.name);
+	put_lock_text(locks, key, symbol.name);
 }
 
 /* Adds the thread of @hold as @what ("held"), with its tid and function. */
@@ -516,19 +516,19 @@ static void put_party(struct process_locks *locks, const char *what,
 		hold->ns ? thread_numbered(locks, hold->by.thread, name) : NULL;
 
 	snprintf(key, sizeof(key), "%s_by", what);
-	put_text(locks, key, thread ? name : otherwise);
+	put_lock_text(locks, key, thread ? name : otherwise);
 	if (!thread)
 		return;
 	snprintf(key, sizeof(key), "%s_by_tid", what);
 	note_number(key, (uint64_t)thread->known.tid, &locks->out.names,
 		    &locks->out.fields, &locks->out.interned);
 	snprintf(key, sizeof(key), "%s_in", what);
-	put_function(locks, key, &hold->by);
+	put_lock_function(locks, key, &hold->by);
 }
 
-static void write_wait(struct process_locks *locks,
-		       const struct lock_event *event, const char *object,
-		       const char *lock)
+static void write_lock_wait(struct process_locks *locks,
+			    const struct lock_event *event, const char *object,
+			    const char *lock)
 {
 	char name[16];
 	const struct written_thread *thread =
@@ -546,14 +546,14 @@ static void write_wait(struct process_locks *locks,
 				     });
 		return;
 	}
-	put_text(locks, "lock", lock);
+	put_lock_text(locks, "lock", lock);
 	put_party(locks, "held", &event->held, "unknown");
 	put_party(locks, "woken", got ? &event->woke : &(struct hold){ 0 },
 		  event->result == SYNC_TIMED_OUT ? "outside" : "unknown");
 	if (event->result == SYNC_TIMED_OUT)
-		put_text(locks, "result", "timed out");
+		put_lock_text(locks, "result", "timed out");
 	else if (!got)
-		put_text(locks, "result", "failed");
+		put_lock_text(locks, "result", "failed");
 	wait_events_put(&locks->out, TYPE_SLICE_BEGIN, uuid, event->from_ns,
 			object);
 	if (got && event->woke.ns) {
@@ -595,8 +595,8 @@ static uint64_t hold_track(struct process_locks *locks,
 	return thread->track[at];
 }
 
-static void write_hold(struct process_locks *locks,
-		       const struct lock_event *event, const char *lock)
+static void write_lock_hold(struct process_locks *locks,
+			    const struct lock_event *event, const char *lock)
 {
 	char name[WAIT_TEXT_BYTES + 8];
 	struct written_thread *thread =
@@ -606,8 +606,8 @@ static void write_hold(struct process_locks *locks,
 	if (!uuid)
 		return;
 	snprintf(name, sizeof(name), "holds %s", lock);
-	put_text(locks, "lock", lock);
-	put_function(locks, "in", &event->held.by);
+	put_lock_text(locks, "lock", lock);
+	put_lock_function(locks, "in", &event->held.by);
 	wait_events_put(&locks->out, TYPE_SLICE_BEGIN, uuid, event->from_ns,
 			name);
 	bytes_fixed64(&locks->out.fields, TAG_TRACK_EVENT_FLOW_IDS,
@@ -634,9 +634,9 @@ static void write_lock_events(struct process_locks *locks)
 		snprintf(lock, sizeof(lock), "%.*s",
 			 (int)MAX(strlen(object), 2u) - 2, object + 1);
 		if (event[i].is_hold)
-			write_hold(locks, &event[i], lock);
+			write_lock_hold(locks, &event[i], lock);
 		else
-			write_wait(locks, &event[i], object, lock);
+			write_lock_wait(locks, &event[i], object, lock);
 		if (locks->out.out.count >= FLUSH_BYTES)
 			wait_events_flush(&locks->out, trace);
 	}

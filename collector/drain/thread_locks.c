@@ -146,8 +146,8 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
 }
 
 /* Returns true if @wait is a part of the recorded wait, or of the last one. */
-static bool is_recorded(struct thread_locks *locks,
-			const struct thread_wait *wait)
+static bool is_recorded_wait(struct thread_locks *locks,
+			     const struct thread_wait *wait)
 {
 	return wait->call == SYS_futex + 1 &&
 	       strcmp(wait->object, OWN_OBJECT) != 0 &&
@@ -155,8 +155,8 @@ static bool is_recorded(struct thread_locks *locks,
 	       (locks->waits || wait->from_ns <= locks->wait.to_ns);
 }
 
-static void add_stretch(struct thread_locks *locks,
-			const struct thread_wait *wait)
+static void add_wait_stretch(struct thread_locks *locks,
+			     const struct thread_wait *wait)
 {
 	if (locks->wait.count == STRETCHES_MAX)
 		locks->wait.is_cut = true;
@@ -179,10 +179,10 @@ bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait)
 	if (!locks)
 		return false;
 	if (locks->waits && wait->from_ns >= locks->wait.from_ns)
-		add_stretch(locks, wait);
+		add_wait_stretch(locks, wait);
 	if (!wait->object)
 		return true;
-	if (is_recorded(locks, wait))
+	if (is_recorded_wait(locks, wait))
 		locks->wait.object = wait->object;
 	else
 		feed_wait(locks, clock_of(thread, wait->to_ns), &told);

@@ -17,7 +17,6 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/random.h"
-#include "collector/drain/thread_locks.h"
 #include "collector/drain/wait_events.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
@@ -127,12 +126,9 @@ uint64_t thread_waits_track(struct thread *thread)
 
 void thread_waits_tell(struct thread *thread, const struct thread_wait *wait)
 {
-	struct thread_waits *waits;
+	struct thread_waits *waits = get_waits(thread);
 	struct out_track as;
 
-	if (thread_locks_tell(thread, wait) || !wait->object)
-		return;
-	waits = get_waits(thread);
 	if (!waits)
 		return;
 	as = own_track(thread);

@@ -14,8 +14,8 @@ struct thread_wait;
 /* All functions are for the slot's drain worker. */
 
 /* Adds @wait, which comes after all earlier waits, to the trace, at the next
- * thread_waits_flush() at the latest. The first one makes the track. Drops a
- * wait without object, inside of a recorded wait for a lock, without memory, or while the disk hangs (trace_file_admits()). */
+ * thread_waits_flush() at the latest. The first one makes the track. Drops the
+ * wait without memory, or while the disk hangs (trace_file_admits()). */
 void thread_waits_tell(struct thread *thread, const struct thread_wait *wait);
 /* Adds a suspension of stack @number (0: the thread's own, 1 and up: a
  * context's), on a track below its own. */

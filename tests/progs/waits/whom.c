@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "shared/atomic.h"
+
 #define PLAIN __attribute__((no_instrument_function)) static
 #define LINES_MAX 200000
 #define THREADS 4
@@ -46,7 +48,8 @@ PLAIN long now(void)
 
 PLAIN void log_line(char kind, long from, long to, const void *object)
 {
-	int at = __atomic_fetch_add(&g_line_count, 1, __ATOMIC_RELAXED);
+	/* relaxed: a number of its own */
+	int at = atom_add_rlx(&g_line_count, 1);
 
 	if (at < LINES_MAX)
 		g_lines[at] = (struct line){ kind, gettid(), from, to, object };
@@ -94,7 +97,8 @@ static int lock_once(void)
 /* An uncontended release of the lock, which is held, wakes no thread. */
 PLAIN int has_waiters(void)
 {
-	int word = __atomic_load_n((int *)&g_lock, __ATOMIC_RELAXED);
+	/* relaxed: this thread holds the lock */
+	int word = atom_load_rlx((int *)&g_lock);
 
 	return word < 0 || word == 2;
 }
