@@ -138,6 +138,8 @@ enum record_ext {
 
 enum sync_kind {
 	SYNC_MUTEX = 1,
+	SYNC_CONDITION = 2, /* RELEASE: a signal or a broadcast */
+	SYNC_SEMAPHORE = 3, /* RELEASE: a post */
 	SYNC_KINDS, /* not a kind */
 };
 

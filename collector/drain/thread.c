@@ -311,7 +311,8 @@ uint64_t thread_claimed_ns(const struct collector *collector,
 	return MIN(MAX(ns, earliest), now);
 }
 
-static void tell_wait(struct thread *thread, const struct thread_wait *wait)
+static void tell_thread_wait(struct thread *thread,
+			     const struct thread_wait *wait)
 {
 	if (!thread_locks_tell(thread, wait) && wait->object)
 		thread_waits_tell(thread, wait);
@@ -383,7 +384,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	thread->sequence = recording_sequence(setup->arena_setup->recording);
 	thread->piece_cells = PIECE_CELLS_FIRST;
 	thread->on_cpu = thread_cpu_on_ns;
-	thread->told_wait = tell_wait;
+	thread->told_wait = tell_thread_wait;
 	thread->start_ns =
 		thread_claimed_ns(setup->collector, setup->arena_setup, slot);
 	/* The same clock value may map to another time by now. */

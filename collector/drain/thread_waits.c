@@ -105,7 +105,7 @@ static void put_thread_wait(struct thread *thread, struct waits_track *track,
 		thread_waits_flush(thread);
 }
 
-static struct out_track own_track(const struct thread *thread)
+static struct out_track track_of_waits(const struct thread *thread)
 {
 	return (struct out_track){ .uuid = thread->waits->uuid,
 				   .parent = thread->uuid,
@@ -119,7 +119,7 @@ uint64_t thread_waits_track(struct thread *thread)
 
 	if (!waits)
 		return 0;
-	as = own_track(thread);
+	as = track_of_waits(thread);
 	describe_waits(thread, &waits->own, &as);
 	return waits->uuid;
 }
@@ -131,7 +131,7 @@ void thread_waits_tell(struct thread *thread, const struct thread_wait *wait)
 
 	if (!waits)
 		return;
-	as = own_track(thread);
+	as = track_of_waits(thread);
 	put_thread_wait(thread, &waits->own, &as, wait);
 }
 

@@ -22,13 +22,16 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 
 #include "preload/core/find_next.h"
 #include "preload/core/gate.h"
+#include "preload/core/libc.h"
 #include "preload/core/sys.h"
 #include "preload/core/thread.h"
 #include "preload/ring/put_run.h"
+#include "preload/sync/interpose_sync_inner.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 #include "shared/record_ext.h"
@@ -40,7 +43,7 @@
 #define MUTEX_ROBUST_OR_PI 0x30
 #define MUTEX_LOCK_BITS 0x7ffffu /* without the ceiling of a priority */
 
-static uint32_t g_recording;
+uint32_t g_sync_recording;
 
 /* X(name, parameters, arguments): the wrapped functions; all return int. */
 #define SYNC_FUNCTIONS(X)                                          \
@@ -52,7 +55,14 @@ static uint32_t g_recording;
 	  (pthread_mutex_t * mutex, clockid_t clock,               \
 	   const struct timespec *until),                          \
 	  (mutex, clock, until))                                   \
-	X(pthread_mutex_unlock, (pthread_mutex_t * mutex), (mutex))
+	X(pthread_mutex_unlock, (pthread_mutex_t * mutex), (mutex))           \
+	X(sem_wait, (sem_t * semaphore), (semaphore))                         \
+	X(sem_timedwait, (sem_t * semaphore, const struct timespec *until),   \
+	  (semaphore, until))                                                 \
+	X(sem_clockwait,                                                      \
+	  (sem_t * semaphore, clockid_t clock, const struct timespec *until), \
+	  (semaphore, clock, until))                                          \
+	X(sem_post, (sem_t * semaphore), (semaphore))
 
 /* The real functions. Each pointer first leads to a function that finds them
  * all. */
@@ -82,19 +92,13 @@ SYNC_FUNCTIONS(FIND_FIRST)
 void interpose_sync_record(bool on)
 {
 	/* relaxed: a call in progress may still record, or not yet */
-	atom_store_rlx(&g_recording, on);
-}
-
-static bool is_recording_sync(void)
-{
-	/* relaxed: see interpose_sync_record() */
-	return atom_load_rlx(&g_recording) && !t_thread.in_vfork;
+	atom_store_rlx(&g_sync_recording, on);
 }
 
 /* --- records -------------------------------------------------------------- */
 
-static bool put_sync(enum record_ext ext, uint32_t value, const void *object,
-		     uint64_t more)
+bool sync_put(enum record_ext ext, uint32_t value, const void *object,
+	      uint64_t more)
 {
 	struct record cells[2] = {
 		{ record_ext_word(ext, 1, value, 0), 0 },
@@ -105,7 +109,7 @@ static bool put_sync(enum record_ext ext, uint32_t value, const void *object,
 		       (uintptr_t)__builtin_frame_address(0));
 }
 
-static uint32_t sync_result_of(int error)
+uint32_t sync_result_of(int error)
 {
 	switch (error) {
 	case 0:
@@ -117,19 +121,6 @@ static uint32_t sync_result_of(int error)
 		return SYNC_FAILED;
 	}
 }
-
-/* Calls @call, which returns 0 or an error, between records of a wait for
- * @object. @owner is evaluated before the call, and again if it failed. */
-#define RECORD_WAIT(kind, object, owner, call)                            \
-	({                                                                \
-		bool put_ = put_sync(EXT_SYNC_WAIT, kind, object, owner); \
-		int result_ = (call);                                     \
-		uint32_t got_ = sync_result_of(result_);                  \
-		if (put_)                                                 \
-			put_sync(EXT_SYNC_WAITED, got_, object,           \
-				 got_ == SYNC_GOT ? 0 : (owner));         \
-		result_;                                                  \
-	})
 
 /* --- mutexes -------------------------------------------------------------- */
 
@@ -169,12 +160,11 @@ static bool will_wait(const pthread_mutex_t *mutex)
 	/* relaxed: constant */
 	int kind = atom_load_rlx(&mutex->__data.__kind);
 
-	return is_recording_sync() &&
+	return sync_is_recorded() &&
 	       !(checks_owner(kind) && (int)mutex_owner(mutex) == own_tid());
 }
 
-/* Returns true if unlocking @mutex will wake a thread. */
-static bool will_wake(const pthread_mutex_t *mutex)
+bool sync_mutex_wakes(const pthread_mutex_t *mutex)
 {
 	/* relaxed: constant */
 	int kind = atom_load_rlx(&mutex->__data.__kind);
@@ -185,7 +175,7 @@ static bool will_wake(const pthread_mutex_t *mutex)
 		return false;
 	if ((kind & MUTEX_TYPE) == MUTEX_RECURSIVE && mutex->__data.__count > 1)
 		return false;
-	return is_recording_sync() &&
+	return sync_is_recorded() &&
 	       !(checks_owner(kind) && (int)mutex_owner(mutex) != own_tid());
 }
 
@@ -224,8 +214,8 @@ ATTR_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 
 ATTR_NOINLINE static int unlock_wanted(pthread_mutex_t *mutex)
 {
-	if (will_wake(mutex))
-		put_sync(EXT_SYNC_RELEASE, SYNC_MUTEX, mutex, 0);
+	if (sync_mutex_wakes(mutex))
+		sync_put(EXT_SYNC_RELEASE, SYNC_MUTEX, mutex, 0);
 	return g_real_pthread_mutex_unlock(mutex);
 }
 
@@ -234,4 +224,68 @@ ATTR_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 	if (likely(mutex_word(mutex) == 1))
 		return g_real_pthread_mutex_unlock(mutex);
 	return unlock_wanted(mutex);
+}
+
+/* --- semaphores ----------------------------------------------------------- */
+
+/* The value, then the number of waiting threads: struct new_sem. */
+static uint32_t sem_word(const sem_t *semaphore, size_t index)
+{
+	/* relaxed: only decides what is recorded */
+	return atom_load_rlx((const uint32_t *)(const void *)semaphore + index);
+}
+
+/* Calls @call, which returns 0, or -1 with errno. */
+#define RECORD_SEM_WAIT(semaphore, call)                                     \
+	({                                                                   \
+		int errno_;                                                  \
+                                                                             \
+		RECORD_WAIT(SYNC_SEMAPHORE, semaphore, 0,                    \
+			    (call) ? (errno_ = *libc()->errno_location())    \
+				   : (errno_ = 0))                           \
+			? (*libc()->errno_location() = errno_, -1)           \
+			: 0;                                                 \
+	})
+
+static bool sem_will_wait(const sem_t *semaphore)
+{
+	return !sem_word(semaphore, 0) && sync_is_recorded();
+}
+
+ATTR_EXPORT int sem_wait(sem_t *semaphore)
+{
+	if (likely(!sem_will_wait(semaphore)))
+		return g_real_sem_wait(semaphore);
+	return RECORD_SEM_WAIT(semaphore, g_real_sem_wait(semaphore));
+}
+
+ATTR_EXPORT int sem_timedwait(sem_t *semaphore, const struct timespec *until)
+{
+	if (!sem_will_wait(semaphore))
+		return g_real_sem_timedwait(semaphore, until);
+	return RECORD_SEM_WAIT(semaphore,
+			       g_real_sem_timedwait(semaphore, until));
+}
+
+ATTR_EXPORT int sem_clockwait(sem_t *semaphore, clockid_t clock,
+			      const struct timespec *until)
+{
+	if (!sem_will_wait(semaphore))
+		return g_real_sem_clockwait(semaphore, clock, until);
+	return RECORD_SEM_WAIT(semaphore,
+			       g_real_sem_clockwait(semaphore, clock, until));
+}
+
+ATTR_NOINLINE static int post_wanted(sem_t *semaphore)
+{
+	if (sync_is_recorded())
+		sync_put(EXT_SYNC_RELEASE, SYNC_SEMAPHORE, semaphore, 0);
+	return g_real_sem_post(semaphore);
+}
+
+ATTR_EXPORT int sem_post(sem_t *semaphore)
+{
+	if (likely(!sem_word(semaphore, 1)))
+		return g_real_sem_post(semaphore);
+	return post_wanted(semaphore);
 }
