@@ -3,7 +3,7 @@
 #
 # check-abi.sh LIBRARY - the shim asks nobody for a symbol, not even itself: a
 # program may define any, and would be called. It offers what
-# preload/perfrec.map lists, and no more; and it needs no library but libc,
+# preload/perfrec.exports lists, and no more; and it needs no library but libc,
 # which is named so that its constructors run first. The dynamic linker of any
 # program must be able to load it, so its dynamic section has only known tags.
 set -u
@@ -23,7 +23,7 @@ differ()
 
 symbols()
 {
-	"${NM:-nm}" -D "$@" "$library" | awk '{ sub(/@.*/, "", $NF); print $NF }' |
+	"${NM:-nm}" -D "$@" "$library" | awk '$(NF - 1) != "A" { sub(/@.*/, "", $NF); print $NF }' |
 		sort -u
 }
 
@@ -41,8 +41,7 @@ symbols --undefined-only >"$work/imports"
 	bad=1
 }
 
-sed -n '/global:/,/local:/s/^[[:space:]]*\([A-Za-z_0-9]*\);$/\1/p' \
-	preload/perfrec.map | sort -u >"$work/should"
+sort -u preload/perfrec.exports >"$work/should"
 symbols --defined-only >"$work/offers"
 differ exports "$work/should" "$work/offers"
 
@@ -56,7 +55,7 @@ esac
 # DT_PLTGOT, for one, crashes glibc under LD_AUDIT.
 printf '%s\n' FINI_ARRAY FINI_ARRAYSZ FLAGS FLAGS_1 GNU_HASH INIT_ARRAY \
 	INIT_ARRAYSZ NEEDED NULL RELA RELACOUNT RELAENT RELASZ SONAME STRSZ \
-	STRTAB SYMBOLIC SYMENT SYMTAB >"$work/known"
+	STRTAB SYMBOLIC SYMENT SYMTAB VERDEF VERDEFNUM VERSYM >"$work/known"
 "${READELF:-readelf}" -dW "$library" |
 	sed -n 's/^ 0x[0-9a-f]* *(\([A-Z_0-9]*\)).*/\1/p' >"$work/tags"
 tags=$(grep -vxFf "$work/known" "$work/tags" | xargs)

@@ -46,15 +46,15 @@
 uint32_t g_sync_recording;
 
 /* X(name, parameters, arguments): the wrapped functions; all return int. */
-#define SYNC_FUNCTIONS(X)                                          \
-	X(pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))  \
-	X(pthread_mutex_timedlock,                                 \
-	  (pthread_mutex_t * mutex, const struct timespec *until), \
-	  (mutex, until))                                          \
-	X(pthread_mutex_clocklock,                                 \
-	  (pthread_mutex_t * mutex, clockid_t clock,               \
-	   const struct timespec *until),                          \
-	  (mutex, clock, until))                                   \
+#define SYNC_FUNCTIONS(X)                                                     \
+	X(pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))             \
+	X(pthread_mutex_timedlock,                                            \
+	  (pthread_mutex_t * mutex, const struct timespec *until),            \
+	  (mutex, until))                                                     \
+	X(pthread_mutex_clocklock,                                            \
+	  (pthread_mutex_t * mutex, clockid_t clock,                          \
+	   const struct timespec *until),                                     \
+	  (mutex, clock, until))                                              \
 	X(pthread_mutex_unlock, (pthread_mutex_t * mutex), (mutex))           \
 	X(sem_wait, (sem_t * semaphore), (semaphore))                         \
 	X(sem_timedwait, (sem_t * semaphore, const struct timespec *until),   \
@@ -236,15 +236,14 @@ static uint32_t sem_word(const sem_t *semaphore, size_t index)
 }
 
 /* Calls @call, which returns 0, or -1 with errno. */
-#define RECORD_SEM_WAIT(semaphore, call)                                     \
-	({                                                                   \
-		int errno_;                                                  \
-                                                                             \
-		RECORD_WAIT(SYNC_SEMAPHORE, semaphore, 0,                    \
-			    (call) ? (errno_ = *libc()->errno_location())    \
-				   : (errno_ = 0))                           \
-			? (*libc()->errno_location() = errno_, -1)           \
-			: 0;                                                 \
+#define RECORD_SEM_WAIT(semaphore, call)                                  \
+	({                                                                \
+		int errno_;                                               \
+                                                                          \
+		RECORD_WAIT(SYNC_SEMAPHORE, semaphore, 0,                 \
+			    (call) ? (errno_ = *libc()->errno_location()) \
+				   : (errno_ = 0))                        \
+		? (*libc()->errno_location() = errno_, -1) : 0;           \
 	})
 
 static bool sem_will_wait(const sem_t *semaphore)

@@ -3,7 +3,9 @@
  * test_sync - contended calls of locks leave records (sync_victim), and all
  * other calls leave none.
  */
+#include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 
 #include "shared/record_ext.h"
@@ -15,7 +17,9 @@ static struct mini_collector g_mini;
 /* The records of all threads. */
 struct found {
 	uint32_t waits, got, timed_out, failed, releases, others;
-	uint64_t address; /* of all of them */
+	uint32_t kinds[SYNC_KINDS]; /* of releases */
+	uint64_t address; /* of the last one */
+	bool one; /* all have the same address */
 	uint64_t owner, last_owner; /* last ones that are not 0 */
 	int32_t waiter, releaser;
 };
@@ -25,7 +29,7 @@ static void take_record(struct found *found, const struct record *cells,
 {
 	uint32_t value = record_ext_value(cells[0].word);
 
-	if (found->address)
+	if (found->address && found->one)
 		ck_assert_uint_eq(cells[1].word, found->address);
 	found->address = cells[1].word;
 	switch (record_ext(cells[0].word)) {
@@ -42,6 +46,7 @@ static void take_record(struct found *found, const struct record *cells,
 		break;
 	default:
 		found->releases++;
+		found->kinds[value]++;
 		found->releaser = tid;
 	}
 }
@@ -74,7 +79,8 @@ static struct found run_sync(const char *test, uint32_t asks)
 			 (char *)test, NULL };
 	struct wire_reply settings = { .asks = asks,
 				       .clock = WIRE_CLOCK_BOOTTIME };
-	struct found found = { 0 };
+	struct found found = { .one = strcmp(test, "condition") != 0 &&
+				      strcmp(test, "cancelled") != 0 };
 	int status;
 	pid_t pid;
 
@@ -125,6 +131,43 @@ TEST(sync_uncontended_calls_are_not_recorded)
 
 	ck_assert_uint_eq(found.waits + found.releases, 0);
 	ck_assert_uint_eq(found.others, 0);
+	mini_collector_stop(&g_mini);
+}
+
+/* A condition has two objects, so addresses differ. */
+TEST(sync_signal_and_timeouts_of_a_condition_are_recorded)
+{
+	struct found found = run_sync("condition", WIRE_ASK_SYNC);
+
+	ck_assert_uint_ge(found.waits, 3);
+	ck_assert_uint_eq(found.waits, found.got + found.timed_out);
+	ck_assert_uint_eq(found.timed_out, 2);
+	ck_assert_uint_eq(found.kinds[SYNC_CONDITION], 1);
+	mini_collector_stop(&g_mini);
+}
+
+TEST(sync_cancelled_wait_cleans_up)
+{
+	struct found found = run_sync("cancelled", WIRE_ASK_SYNC);
+
+	ck_assert_uint_eq(found.waits, found.got + 1);
+	mini_collector_stop(&g_mini);
+}
+
+TEST(sync_post_and_timeouts_of_a_semaphore_are_recorded)
+{
+	struct found found = run_sync("semaphore", WIRE_ASK_SYNC);
+
+	ck_assert_uint_eq(found.waits, 3);
+	ck_assert_uint_eq(found.got, 1);
+	ck_assert_uint_eq(found.timed_out, 2);
+	ck_assert_uint_eq(found.kinds[SYNC_SEMAPHORE], 1);
+	mini_collector_stop(&g_mini);
+}
+
+TEST(sync_old_version_of_conditions_reaches_the_old_functions)
+{
+	run_sync("old_version", WIRE_ASK_SYNC);
 	mini_collector_stop(&g_mini);
 }
 

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,6 +114,126 @@ static void timed(void)
 	must(!pthread_mutex_unlock(&g_lock));
 }
 
+/* --- conditions and semaphores -------------------------------------------- */
+
+static pthread_cond_t g_condition = PTHREAD_COND_INITIALIZER;
+static sem_t g_semaphore;
+static int g_cleaned;
+
+static void clean_up(void *unused)
+{
+	(void)unused;
+	/* The thread has the lock again. */
+	must(!pthread_mutex_unlock(&g_lock));
+	g_cleaned++;
+}
+
+static void *wait_for_condition(void *unused)
+{
+	pthread_cleanup_push(clean_up, NULL);
+	must(!pthread_mutex_lock(&g_lock));
+	must(!pthread_cond_wait(&g_condition, &g_lock));
+	pthread_cleanup_pop(1);
+	return unused;
+}
+
+/* Returns with the lock held, when @thread waits. */
+static pthread_t start_waiter(void)
+{
+	pthread_t thread;
+
+	init_lock(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
+	must(!pthread_create(&thread, NULL, wait_for_condition, NULL));
+	must(!pthread_mutex_lock(&g_lock));
+	while (!(g_condition.__data.__wrefs >> 3)) {
+		must(!pthread_mutex_unlock(&g_lock));
+		sched_yield();
+		must(!pthread_mutex_lock(&g_lock));
+	}
+	return thread;
+}
+
+static void condition(void)
+{
+	const struct timespec past = { 1, 0 };
+	pthread_t thread = start_waiter();
+
+	must(!pthread_cond_signal(&g_condition));
+	must(!pthread_mutex_unlock(&g_lock));
+	must(!pthread_join(thread, NULL));
+	must(g_cleaned == 1);
+	must(!pthread_mutex_lock(&g_lock));
+	must(pthread_cond_timedwait(&g_condition, &g_lock, &past) == ETIMEDOUT);
+	must(pthread_cond_clockwait(&g_condition, &g_lock, CLOCK_MONOTONIC,
+				    &past) == ETIMEDOUT);
+	must(!pthread_cond_broadcast(&g_condition));
+}
+
+static void cancelled(void)
+{
+	pthread_t thread = start_waiter();
+	void *result;
+
+	must(!pthread_mutex_unlock(&g_lock));
+	must(!pthread_cancel(thread));
+	must(!pthread_join(thread, &result));
+	must(result == PTHREAD_CANCELED && g_cleaned == 1);
+	must(!pthread_mutex_trylock(&g_lock));
+}
+
+static void *wait_for_post(void *unused)
+{
+	errno = 77;
+	must(!sem_wait(&g_semaphore));
+	must(errno == 77);
+	return unused;
+}
+
+static void semaphore(void)
+{
+	const struct timespec past = { 1, 0 };
+	pthread_t thread;
+
+	must(!sem_init(&g_semaphore, 0, 0));
+	must(!pthread_create(&thread, NULL, wait_for_post, NULL));
+	/* The second word counts waiting threads. */
+	/* relaxed: nothing else depends on it */
+	while (!atom_load_rlx((int *)&g_semaphore + 1))
+		sched_yield();
+	must(!sem_post(&g_semaphore));
+	must(!pthread_join(thread, NULL));
+	must(sem_timedwait(&g_semaphore, &past) == -1 && errno == ETIMEDOUT);
+	errno = 0;
+	must(sem_clockwait(&g_semaphore, CLOCK_MONOTONIC, &past) == -1 &&
+	     errno == ETIMEDOUT);
+	must(!sem_post(&g_semaphore) && !sem_wait(&g_semaphore));
+}
+
+#if defined(__x86_64__)
+__asm__(".symver old_timedwait, pthread_cond_timedwait@GLIBC_2.2.5");
+__asm__(".symver old_signal, pthread_cond_signal@GLIBC_2.2.5");
+int old_timedwait(void *condition, pthread_mutex_t *mutex,
+		  const struct timespec *until);
+int old_signal(void *condition);
+
+/* A condition of that version is one pointer. */
+static void old_version(void)
+{
+	const struct timespec past = { 1, 0 };
+	void *old[3] = { NULL, &g_lock, &g_lock };
+
+	init_lock(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
+	must(!pthread_mutex_lock(&g_lock));
+	must(old_timedwait(old, &g_lock, &past) == ETIMEDOUT);
+	must(!old_signal(old));
+	must(old[0] && old[1] == &g_lock && old[2] == &g_lock);
+}
+#else
+static void old_version(void)
+{
+}
+#endif
+
 /* None of these waits for a thread, or wakes one. */
 static void alone(void)
 {
@@ -147,10 +268,17 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } g_cases[] = {
-	{ "normal", normal },	    { "adaptive", adaptive },
-	{ "recursive", recursive }, { "robust", robust },
-	{ "inherit", inherit },	    { "timed", timed },
+	{ "normal", normal },
+	{ "adaptive", adaptive },
+	{ "recursive", recursive },
+	{ "robust", robust },
+	{ "inherit", inherit },
+	{ "timed", timed },
 	{ "alone", alone },
+	{ "condition", condition },
+	{ "cancelled", cancelled },
+	{ "semaphore", semaphore },
+	{ "old_version", old_version },
 };
 
 int main(int argc, char **argv)
