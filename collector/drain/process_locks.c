@@ -308,6 +308,16 @@ static void list_hold(struct process_locks *locks, struct hold *hold,
 	list_event(locks, &event);
 }
 
+/* Lists the signal or post that ended @wait. */
+static void list_signal(struct process_locks *locks,
+			const struct lock_event *wait)
+{
+	struct hold signal = wait->woke;
+
+	if (signal.ns)
+		list_hold(locks, &signal, signal.ns, wait);
+}
+
 /* Returns the first hold of @known that ended after @ns, or the count. */
 static size_t first_hold(const struct known_lock *known, uint64_t ns)
 {
@@ -320,8 +330,11 @@ static size_t first_hold(const struct known_lock *known, uint64_t ns)
  * woken thread does not run yet, others may take the lock and release it
  * without a record, or nobody has it. So an ownership whose begin is not known
  * has no holder. The time after the last release is no wait for a holder.
+ *
+ * Sets *@woke to the last release, without a time if that may have woken
+ * another thread. Returns false if there is none.
  */
-static void follow_stretch(struct known_lock *known,
+static bool follow_stretch(struct known_lock *known,
 			   const struct lock_wait *wait,
 			   const struct lock_stretch *stretch,
 			   struct shares *shares, struct hold *woke)
@@ -351,12 +364,14 @@ static void follow_stretch(struct known_lock *known,
 		last = hold;
 		before_ns = hold->ns;
 	}
-	*woke = last && is_sure ? *last : (struct hold){ 0 };
+	if (last)
+		*woke = is_sure ? *last : (struct hold){ 0 };
 	/* Without any release the owner at the end had it all the time. */
 	if (wait->result != SYNC_GOT && last)
 		shares->unknown_ns += stretch->to_ns - before_ns;
 	else if (wait->result != SYNC_GOT)
 		shares->rest_ns += stretch->to_ns - before_ns;
+	return last;
 }
 
 /* Returns the release by the owner that @wait saw, shortly before its
@@ -382,13 +397,23 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 	struct shares shares = { .unknown_ns = wait->is_cut ? UINT32_MAX : 0 };
 	struct hold last = { .ns = wait->to_ns };
 	uint64_t before_ns = wait->from_ns;
+	bool has_release = false;
 
 	for (uint32_t i = 0; i < wait->count; i++)
-		follow_stretch(known, wait, &wait->stretch[i], &shares,
-			       &event->woke);
+		has_release = follow_stretch(known, wait, &wait->stretch[i],
+					     &shares, &event->woke) ||
+			      /* Then it waited for the mutex. */
+			      (has_release && wait->kind == SYNC_CONDITION);
 	if (!wait->has_stretches)
-		follow_stretch(known, wait, &whole, &shares, &event->woke);
-	if (!event->woke.ns && wait->count <= 1)
+		has_release = follow_stretch(known, wait, &whole, &shares,
+					     &event->woke);
+	if (!has_release)
+		event->woke = (struct hold){ 0 };
+	if (wait->kind != SYNC_MUTEX) {
+		list_signal(locks, event);
+		return;
+	}
+	if (!has_release && wait->count <= 1)
 		event->woke = early_release(locks, known, wait);
 	last.by.thread = thread_by_inner(locks, wait->last_owner);
 	add_share(&shares, &last, shares.rest_ns, last.by.thread);
@@ -429,7 +454,7 @@ static void take_wait(struct process_locks *locks,
 			known->object = wait->object;
 		event.object = known->object;
 		follow_holds(locks, known, wait, &event);
-		if (wait->result == SYNC_GOT) {
+		if (wait->result == SYNC_GOT && wait->kind == SYNC_MUTEX) {
 			known->owner = wait->thread;
 			known->owned_ns = event.to_ns;
 		}
@@ -455,7 +480,11 @@ static void consume_locks(void *context, const struct order_item *items,
 static void name_lock(struct process_locks *locks,
 		      const struct lock_event *event, char out[WAIT_TEXT_BYTES])
 {
-	static const char *const kinds[] = { [SYNC_MUTEX] = "mutex" };
+	static const char *const kinds[] = {
+		[SYNC_MUTEX] = "mutex",
+		[SYNC_CONDITION] = "condition",
+		[SYNC_SEMAPHORE] = "semaphore",
+	};
 	char place[WAIT_PLACE_BYTES];
 
 	const char *kind = event->kind ? kinds[event->kind] : "";
@@ -547,7 +576,8 @@ static void write_lock_wait(struct process_locks *locks,
 		return;
 	}
 	put_lock_text(locks, "lock", lock);
-	put_party(locks, "held", &event->held, "unknown");
+	if (event->kind == SYNC_MUTEX)
+		put_party(locks, "held", &event->held, "unknown");
 	put_party(locks, "woken", got ? &event->woke : &(struct hold){ 0 },
 		  event->result == SYNC_TIMED_OUT ? "outside" : "unknown");
 	if (event->result == SYNC_TIMED_OUT)
@@ -605,9 +635,20 @@ static void write_lock_hold(struct process_locks *locks,
 
 	if (!uuid)
 		return;
-	snprintf(name, sizeof(name), "holds %s", lock);
+	snprintf(name, sizeof(name), "%s %s",
+		 event->kind == SYNC_MUTEX	 ? "holds"
+		 : event->kind == SYNC_CONDITION ? "signals"
+						 : "posts",
+		 lock);
 	put_lock_text(locks, "lock", lock);
 	put_lock_function(locks, "in", &event->held.by);
+	if (event->kind != SYNC_MUTEX) {
+		bytes_fixed64(&locks->out.fields, TAG_TRACK_EVENT_FLOW_IDS,
+			      event->held.flow);
+		wait_events_put(&locks->out, TYPE_INSTANT, uuid, event->to_ns,
+				name);
+		return;
+	}
 	wait_events_put(&locks->out, TYPE_SLICE_BEGIN, uuid, event->from_ns,
 			name);
 	bytes_fixed64(&locks->out.fields, TAG_TRACK_EVENT_FLOW_IDS,

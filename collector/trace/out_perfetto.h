@@ -31,7 +31,7 @@
 #define OUT_SUSPENDED "suspended"
 #define OUT_SUSPENDED_OFTEN "suspended often"
 /* The name of tracks below a thread: its slices are times when it held a lock
- * that others waited for. */
+ * that others waited for, its instants are signals and posts. */
 #define OUT_TRACK_LOCKS "perfrec: locks"
 /* Returns true if the @bytes at @name are one of these three names. */
 bool out_perfetto_is_waits(const void *name, size_t bytes);

@@ -230,6 +230,14 @@ def main():
             else:
                 verdict = judge(wait.get("woken_by_tid"), [woke])
             scores["woken"].add(verdict, end - begin, (wait, woke))
+    for begin, end, tid, where in truth["C"]:
+        if end - begin >= WAIT_NS_MIN:
+            wait = find_slice(by_tid, tid, begin, end) or {}
+            signals = [s for s in truth["S"] if s[3] == where and s[0] <= end]
+            verdict = judge(wait.get("woken_by_tid"), [s[2] for s in signals[-1:]])
+            scores["woken"].add(verdict, end - begin, (wait, signals[-1:]))
+    if not truth["W"]:
+        del scores["held"]
     for what, score in scores.items():
         right, wrong = score.percent("right"), score.percent("wrong")
         print(

@@ -18,7 +18,8 @@ whom()
 }
 
 perf_permitted || skip "the kernel reports no switches here"
-for family in mutex-long mutex-short recursive checking robust inherit timed; do
+for family in mutex-long mutex-short recursive checking robust inherit timed \
+	queue posts; do
 	whom $family 20
 done
 # Four threads that compute, on fewer CPUs, mostly find the lock free.

@@ -8,13 +8,15 @@
  *	h TID FROM TO OBJECT	the same, and nobody waited: the release woke
  *				no thread
  *	T TID FROM TO OBJECT	a wait that timed out
- *	S TID AT AT OBJECT	a signal, before the call
+ *	C TID FROM TO OBJECT	a wait for a signal or a post
+ *	S TID AT AT OBJECT	a signal or a post, before the call
  *
  * Times are CLOCK_BOOTTIME in ns. tests/tools/whom_check.py compares the lines
  * with the trace. FAMILY is a line of g_families.
  */
 #include <errno.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -209,14 +211,110 @@ static void timed(void)
 	run_locks(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
 }
 
+/* --- queues -------------------------------------------------------------- */
+
+static pthread_cond_t g_items = PTHREAD_COND_INITIALIZER;
+static sem_t g_posted;
+static int g_count;
+
+static void *take_items(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < g_rounds; i++) {
+		long from = now();
+
+		pthread_mutex_lock(&g_lock);
+		while (!g_count)
+			pthread_cond_wait(&g_items, &g_lock);
+		g_count--;
+		pthread_mutex_unlock(&g_lock);
+		log_line('C', from, now(), &g_items);
+	}
+	return NULL;
+}
+
+static void *put_items(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < g_rounds; i++) {
+		long at;
+
+		work(g_work_us);
+		pthread_mutex_lock(&g_lock);
+		g_count++;
+		at = now();
+		log_line('S', at, at, &g_items);
+		pthread_cond_signal(&g_items);
+		pthread_mutex_unlock(&g_lock);
+	}
+	return NULL;
+}
+
+static void *take_posts(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < g_rounds; i++) {
+		long from = now();
+
+		sem_wait(&g_posted);
+		log_line('C', from, now(), &g_posted);
+	}
+	return NULL;
+}
+
+static void *put_posts(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < g_rounds; i++) {
+		long at;
+
+		work(g_work_us);
+		at = now();
+		log_line('S', at, at, &g_posted);
+		sem_post(&g_posted);
+	}
+	return NULL;
+}
+
+static void *queue_thread(void *number)
+{
+	return number ? put_items(NULL) : take_items(NULL);
+}
+
+static void *posts_thread(void *number)
+{
+	return number ? put_posts(NULL) : take_posts(NULL);
+}
+
+static void queue(void)
+{
+	g_work_us = 2000;
+	g_rounds = 100;
+	run_threads(queue_thread, 2);
+}
+
+static void posts(void)
+{
+	g_work_us = 2000;
+	g_rounds = 100;
+	sem_init(&g_posted, 0, 0);
+	run_threads(posts_thread, 2);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } g_families[] = {
-	{ "mutex-long", mutex_long },	{ "mutex-busy", mutex_busy },
-	{ "mutex-short", mutex_short }, { "recursive", recursive },
-	{ "checking", checking },	{ "robust", robust },
-	{ "inherit", inherit },		{ "timed", timed },
+	{ "mutex-long", mutex_long },
+	{ "mutex-busy", mutex_busy },
+	{ "mutex-short", mutex_short },
+	{ "recursive", recursive },
+	{ "checking", checking },
+	{ "robust", robust },
+	{ "inherit", inherit },
+	{ "timed", timed },
+	{ "queue", queue },
+	{ "posts", posts },
 };
 
 PLAIN void print_lines(void)

@@ -86,9 +86,9 @@ void waits_event(struct trace *trace, struct own_track *own,
 	struct wait *wait;
 
 	/* Not in the list of waits. */
-	if (own->holds && event->type != EVENT_INSTANT &&
-	    own->depth == (event->type == EVENT_END)) {
-		own->depth = !own->depth;
+	if (own->holds && (event->type == EVENT_INSTANT ||
+			   own->depth == (event->type == EVENT_END))) {
+		own->depth = event->type == EVENT_BEGIN;
 		return;
 	}
 	if (event->ns < own->now_ns)
