@@ -283,7 +283,7 @@ static void add_heap(const struct page_data *data,
 
 	if (!curve)
 		return;
-	process = trace_reader_find_track(data->calls->reader,
+	process = trace_reader_find_track(data->calls->tree.reader,
 					  curve->track->parent);
 	whole = !options->part && totals->peak_bytes && process &&
 		process->pid == totals->peak_pid;
