@@ -20,6 +20,9 @@
 #include "shared/futex.h"
 #include "shared/ring_shm.h"
 
+/* Longest time until a forked child is known. */
+#define CHILD_NS 1000000000
+
 static uint32_t *opening_word(const struct states *states)
 {
 	return &arena_setup(states->arena)->page->opening;
@@ -31,16 +34,22 @@ uint32_t states_opening_now(const struct states *states)
 	return atom_load_rlx(opening_word(states)) / OPENING_STEP;
 }
 
-/* Processes in two namespaces may have the same id. */
-static bool is_only_one(struct states *states, int32_t inner_pid)
+/* Returns the process whose dlopen() waits. Sets *@many if that is not certain:
+ * processes in two namespaces may have the same id. NULL: it is not known yet. */
+static const struct states_process *find_opener(struct states *states,
+						bool *many)
 {
-	size_t count = 0;
+	const struct states_process *opener = NULL;
 
+	*many = false;
 	for (const struct states_process *process = states_first(states);
 	     process; process = process->next)
-		count += process->inner_pid == inner_pid &&
-			 !states_has_ended(states, process);
-	return count == 1;
+		if (process->inner_pid == states->opening.pid &&
+		    !states_has_ended(states, process)) {
+			*many = opener;
+			opener = process;
+		}
+	return opener;
 }
 
 void states_note_arrival(struct states *states, const struct map_event *event)
@@ -48,8 +57,7 @@ void states_note_arrival(struct states *states, const struct map_event *event)
 	struct states_opening *opening = &states->opening;
 
 	/* The program took the number before it reported the module. */
-	if (states_opening_now(states) != event->opening ||
-	    !is_only_one(states, event->pid))
+	if (states_opening_now(states) != event->opening)
 		return;
 	if (opening->number != event->opening || opening->pid != event->pid)
 		*opening = (struct states_opening){ .number = event->opening,
@@ -117,19 +125,16 @@ void states_end_openings(struct states *states)
 bool states_opening_write(struct states *states, struct states_hold *hold)
 {
 	const uint32_t number = states->opening.number * OPENING_STEP;
-	const struct states_process *process = states_first(states);
+	bool many;
 
-	while (process && (process->inner_pid != states->opening.pid ||
-			   states_has_ended(states, process)))
-		process = process->next;
 	*hold = (struct states_hold){
-		.process = process,
+		.process = find_opener(states, &many),
 		.text = { .word = opening_word(states),
 			  .mask = UINT32_MAX,
 			  .value = number | OPENING_WRITES },
 		.opening = true,
 	};
-	return number && process && process->image &&
+	return number && hold->process && !many && hold->process->image &&
 	       /* order: sc, OPENING: the program sees it, or we see that it has
 		* gone on */
 	       atom_cas_sc(opening_word(states), number | OPENING_WAITS,
@@ -145,13 +150,27 @@ void states_opening_written(struct states *states)
 			  number | OPENING_WAITS);
 }
 
+/* Returns true while a child that was forked a moment ago, and waits, is not known
+ * yet. */
+static bool is_opener_new(struct states *states)
+{
+	const struct states_process *opener;
+	bool many;
+
+	if (states->opening.number != states->opening_seen / OPENING_STEP ||
+	    clock_boottime_ns() - states->opening_ns > CHILD_NS)
+		return false;
+	opener = find_opener(states, &many);
+	return !opener || (!opener->image && !opener->failed);
+}
+
 bool states_opening_finish(struct states *states)
 {
 	uint32_t *word = opening_word(states);
 	/* All its modules were reported before this visit. */
 	uint32_t seen = states->opening_seen;
 
-	if ((seen & OPENING_STATE) == OPENING_WAITS &&
+	if ((seen & OPENING_STATE) == OPENING_WAITS && !is_opener_new(states) &&
 	    /* order: sc, OPENING: the text is whole */
 	    atom_cas_sc(word, seen, OPENING_NONE))
 		syscall(SYS_futex, word, FUTEX_OP_WAKE, INT_MAX, NULL, NULL, 0);

@@ -300,6 +300,9 @@ static void inherit_modules(struct states *states,
 
 		if (!of)
 			break;
+		/* The child may have loaded it before it had an image. */
+		if (!parent->module[i].here)
+			continue;
 		*of = parent->module[i];
 		if (!of->here || !states->modules[i].late)
 			continue;
@@ -325,8 +328,11 @@ static void make_child_image(struct states *states,
 	process->image =
 		patch_image_fork(parent->image, process->pid, process->mem);
 	states_come_back(states);
-	if (process->image)
-		inherit_modules(states, process, parent);
+	if (!process->image)
+		return;
+	inherit_modules(states, process, parent);
+	for (uint32_t i = 0; i < states->module_count; i++)
+		add_module_to(states, process, i);
 }
 
 static size_t list_parts(const struct states *states,
