@@ -133,13 +133,6 @@ static void drop_left(struct states *states)
 
 /* --- dlopen() ------------------------------------------------------------ */
 
-static bool reports_openings(const struct states *states)
-{
-	/* relaxed: a flag that is set before the hello ends */
-	return atom_load_rlx(&arena_setup(states->arena)->page->flags) &
-	       PAGE_OPENINGS;
-}
-
 static void note_opening(struct states_process *process, uint64_t now,
 			 bool reports)
 {
@@ -193,7 +186,8 @@ static void note_opener(struct states *states, int32_t pid, uint64_t now)
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
 		if (!pid || process->inner_pid == pid) {
-			note_opening(process, now, reports_openings(states));
+			note_opening(process, now,
+				     states_report_openings(states));
 			known = true;
 		}
 	if (known || !pid)
@@ -230,7 +224,7 @@ void states_follow_new(struct states *states, struct states_process *process)
 	for (size_t i = 0; i < MIN(states->opener_count, DLOPENERS); i++)
 		if (states->openers[i] == process->inner_pid)
 			note_opening(process, clock_boottime_ns(),
-				     reports_openings(states));
+				     states_report_openings(states));
 }
 
 static bool is_opening(struct states *states,

@@ -37,6 +37,7 @@
 #include "collector/states/plan_cache.h"
 #include "collector/states/states.h"
 #include "collector/states/states_cache.h"
+#include "shared/compiler.h"
 #include "shared/function_shm.h"
 #include "shared/ring_shm.h"
 
@@ -287,6 +288,11 @@ struct states {
 	int32_t openers[DLOPENERS]; /* unknown processes with such calls */
 	uint32_t opener_count;
 	struct states_opening opening;
+	/* By states_awaited(): a module that may be reported, and when it was
+	 * first seen. */
+	struct states_awaited {
+		uint64_t start, ns;
+	} awaited[16];
 	uint64_t opening_ns; /* when a dlopen() was first seen to wait */
 	uint32_t opening_seen; /* its word at the start of the visit */
 	bool has_openings; /* a module has the number of a dlopen() */
@@ -590,6 +596,14 @@ void states_evaluate(struct states *states);
 /* Changes functions to their wanted states until @until_ns. Returns true if all
  * are done. */
 bool states_take_steps(struct states *states, uint64_t until_ns, bool held);
+
+/* Returns true if the program reports modules during dlopen(). */
+bool states_report_openings(const struct states *states);
+static inline struct states_awaited *states_awaited(struct states *states,
+						    uint64_t start)
+{
+	return &states->awaited[start / 4096 % ARRAY_SIZE(states->awaited)];
+}
 
 /* Notes that @event reports a module of a dlopen() that waits. */
 void states_note_arrival(struct states *states, const struct map_event *event);

@@ -46,6 +46,8 @@
 #define PLAN_CACHE_NS 2000000
 /* Most time of a program to relocate a loaded module. */
 #define RELOCATION_NS 2000000000
+/* Most time from the mapping of a module until dlopen() reports it. */
+#define REPORT_NS 1000000000
 
 /* --- plans --------------------------------------------------------------- */
 
@@ -535,9 +537,9 @@ void states_say_no_memory(const char *path)
 		    path);
 }
 
-/* Returns the entry of @path, or the end of the list. */
-static struct states_unplanned *find_unplanned(struct states *states,
-					       const char *path)
+/* Keeps the path of a file without hooks whose functions --patch asked for. */
+static void note_unplanned(struct states *states, const char *path,
+			   const char *why)
 {
 	struct states_unplanned *known = states->unplanned;
 	struct states_unplanned *end =
@@ -545,18 +547,7 @@ static struct states_unplanned *find_unplanned(struct states *states,
 
 	while (known < end && strcmp(known->path, path) != 0)
 		known++;
-	return known;
-}
-
-/* Keeps the path of a file without hooks whose functions --patch asked for. */
-static void note_unplanned(struct states *states, const char *path,
-			   const char *why)
-{
-	struct states_unplanned *end =
-		states->unplanned +
-		MIN(states->unplanned_files, STATES_UNPLANNED_MAX);
-
-	if (find_unplanned(states, path) < end)
+	if (known < end)
 		return;
 	lock_acquire(&states->lock);
 	if (end < states->unplanned + STATES_UNPLANNED_MAX) {
@@ -800,55 +791,22 @@ static void revive_module(struct states *states, uint32_t index,
 	lock_release(&states->lock);
 }
 
-/* Replaces the plan of the module at @index, which has no functions yet, by one
- * that @moves its functions or does not. */
-static void replan_module(struct states *states, uint32_t index, bool moves)
+void states_leave_alone(struct states *states, uint32_t index)
 {
 	struct states_module *module = &states->modules[index];
-	struct states_plan *plan = plan_of_file(
-		states->thread, module->plan->file, moves, module->plan->calls);
+	struct states_plan *plan;
 
+	if (module->listed || !module->plan->moves)
+		return;
+	plan = plan_of_file(states->thread, module->plan->file, false,
+			    module->plan->calls);
 	if (!plan)
 		return;
 	drop_user(states->thread, module->plan);
 	lock_acquire(&states->lock);
 	module->plan = plan;
-	module->unpatched = !moves;
+	module->unpatched = true;
 	lock_release(&states->lock);
-}
-
-/* The module at @index was found in the map before dlopen() @opening reported
- * it. */
-static void take_back_module(struct states *states, uint32_t index,
-			     uint32_t opening)
-{
-	struct states_module *module = &states->modules[index];
-	struct states_unplanned *known, *last;
-
-	if (!module->unpatched || (module->listed && module->plan->plan))
-		return;
-	replan_module(states, index, true);
-	module->opening = opening;
-	lock_acquire(&states->lock);
-	module->listed = false;
-	known = find_unplanned(states, module->path);
-	last = states->unplanned +
-	       MIN(states->unplanned_files, STATES_UNPLANNED_MAX) - 1;
-	if (known <= last) {
-		free(known->path);
-		*known = *last;
-		*last = (struct states_unplanned){ 0 };
-		states->unplanned_files--;
-	}
-	lock_release(&states->lock);
-}
-
-void states_leave_alone(struct states *states, uint32_t index)
-{
-	const struct states_module *module = &states->modules[index];
-
-	if (!module->listed && module->plan->moves)
-		replan_module(states, index, false);
 }
 
 /* Returns the earliest possible load time of a module that @process has not
@@ -863,6 +821,21 @@ static uint64_t loaded_since(const struct states *states,
 	if (process->opened_ns)
 		return process->opened_ns;
 	return process->looked_ns ? process->looked_ns : clock_boottime_ns();
+}
+
+/* Returns true while dlopen() may still report @file, which is in the map. A file
+ * of another namespace is never reported. */
+static bool is_to_be_reported(struct states *states,
+			      const struct module_file *file)
+{
+	struct states_awaited *awaited = states_awaited(states, file->start);
+	uint64_t now = clock_boottime_ns();
+
+	if (!states->planning || !states_report_openings(states))
+		return false;
+	if (awaited->start != file->start)
+		*awaited = (struct states_awaited){ file->start, now };
+	return now - awaited->ns < REPORT_NS;
 }
 
 void states_add_module(struct states *states, struct states_process *process,
@@ -881,13 +854,15 @@ void states_add_module(struct states *states, struct states_process *process,
 		collect_options_patch(options, file->path,
 				      is_program_of(process, file->path));
 	index = find_loaded_module(states, file, patch && opening);
+	if (patch && !opening &&
+	    (index == NONE || states->modules[index].gone) &&
+	    is_to_be_reported(states, file))
+		return;
 	if (index == NONE)
 		index = new_module(states, file, process->generation, patch,
 				   opening);
 	else if (states->modules[index].gone)
 		revive_module(states, index, opening);
-	else if (opening)
-		take_back_module(states, index, opening);
 	if (index == NONE)
 		return;
 	states->has_openings |= opening != 0;

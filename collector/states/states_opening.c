@@ -28,6 +28,13 @@ static uint32_t *opening_word(const struct states *states)
 	return &arena_setup(states->arena)->page->opening;
 }
 
+bool states_report_openings(const struct states *states)
+{
+	/* relaxed: a flag that is set before the hello ends */
+	return atom_load_rlx(&arena_setup(states->arena)->page->flags) &
+	       PAGE_OPENINGS;
+}
+
 uint32_t states_opening_now(const struct states *states)
 {
 	/* relaxed: a swap follows before anything is written */
@@ -56,6 +63,8 @@ void states_note_arrival(struct states *states, const struct map_event *event)
 {
 	struct states_opening *opening = &states->opening;
 
+	/* A later module there is another one. */
+	states_awaited(states, event->start)->start = 0;
 	/* The program took the number before it reported the module. */
 	if (states_opening_now(states) != event->opening)
 		return;
