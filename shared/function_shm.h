@@ -19,12 +19,16 @@
  *   THUNK_MODES       struct thunk_mode[FUNCTIONS_MAX]
  *   THUNK_POINTERS    uint64_t[THUNK_MAPS][FUNCTIONS_USUAL][2]: the addresses
  *                     of the two thunks of a function in that mapping
- *   THUNK_COMMON      for unwinders: what all frame descriptions of moved
- *                     functions have in common
- *   THUNK_FRAMES      an .eh_frame_hdr: three frame descriptions of each number
+ *   THUNK_FRAMES      for unwinders, an .eh_frame_hdr: three frame descriptions
+ *                     of each number
  *   THUNK_CODE        THUNK_BYTES for each number of the arena: at 0 the thunk
  *                     of entries, at THUNK_EXIT that of exits; for entry builds
  *                     two more; or the one thunk of a moved function
+ *   thunk_files()     for debuggers, an ELF file for each mapping: it has a page
+ *                     with headers and a symbol, and ends with what follows
+ *   thunk_frame()     an .eh_frame: THUNK_FRAME_BYTES for each number, the frame
+ *                     descriptions of a moved function or of nothing; number 0
+ *                     has what they have in common
  *
  * A *moved* function has no hooks: its first bytes were replaced by a jump to its
  * thunk, which calls the body, the displaced instructions and a jump to the rest
@@ -35,7 +39,6 @@
  *   THUNK_MOVED_BODY      the body
  *   THUNK_MOVED_RECORD    calls entry hook, body and exit hook; functions only
  *                         return to here
- *   THUNK_MOVED_FRAMES    its frame descriptions
  *   THUNK_MOVED_WORDS     struct thunk_words, all 0 if no arguments are wanted
  *
  * A *called* function (--calls-to) is not changed: slots of other files lead to
@@ -215,13 +218,11 @@ static inline enum thunk_text thunk_words_result(uint64_t texts)
 #define THUNK_MOVED_BODY 56u
 #define THUNK_MOVED_RECORD 128u
 #define THUNK_MOVED_ENTERED 139u /* the entry hook returns to here */
-#define THUNK_MOVED_FRAMES 288u
 #define THUNK_MOVED_WORDS 488u
 #define THUNK_MODES ((uint64_t)65536)
 #define THUNK_POINTERS (THUNK_MODES + FUNCTIONS_MAX * (uint64_t)16)
-#define THUNK_COMMON \
+#define THUNK_FRAMES \
 	(THUNK_POINTERS + THUNK_MAPS * FUNCTIONS_USUAL * (uint64_t)16)
-#define THUNK_FRAMES (THUNK_COMMON + 64)
 #define THUNK_FRAMES_COUNT (THUNK_FRAMES + 8) /* uint32_t: how many entries */
 #define THUNK_FRAMES_OF 3u /* entries of a number */
 #define THUNK_FRAMES_HEAD 12u
@@ -230,11 +231,28 @@ static inline enum thunk_text thunk_words_result(uint64_t texts)
 #define THUNK_CODE \
 	((THUNK_FRAMES + THUNK_FRAMES_BYTES + 65535) & ~(uint64_t)65535)
 
+#define THUNK_FILE_BYTES 4096u
+#define THUNK_FRAME_BYTES 200u
+
+/* Returns the offset of the first of THUNK_MAPS pages that begin ELF files, in
+ * the area of an arena with @functions numbers. The entry point (e_entry) of each
+ * is the address of its mapping; 0: none. */
+static inline uint64_t thunk_files(uint32_t functions)
+{
+	return THUNK_CODE + functions * (uint64_t)THUNK_BYTES;
+}
+
+/* Returns the offset of the frame descriptions of @number. */
+static inline uint64_t thunk_frame(uint32_t functions, uint32_t number)
+{
+	return thunk_files(functions) + THUNK_MAPS * THUNK_FILE_BYTES +
+	       number * (uint64_t)THUNK_FRAME_BYTES;
+}
+
 /* Returns the bytes of the thunk area of an arena with @functions numbers. */
 static inline uint64_t thunk_area_bytes(uint32_t functions)
 {
-	return (THUNK_CODE + functions * (uint64_t)THUNK_BYTES + 65535) &
-	       ~(uint64_t)65535;
+	return (thunk_frame(functions, functions) + 65535) & ~(uint64_t)65535;
 }
 
 _Static_assert(THUNK_CODE % 65536 == 0, "starts on a page of any size");

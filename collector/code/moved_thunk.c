@@ -39,12 +39,15 @@
 #include "shared/compiler.h"
 
 #define GENERAL 104u
+#define CODE_END 288u
 #define UNDO 122u
-#define FRAME_BODY 312u
-#define FRAME_RECORD 384u
+/* The parts of the frame descriptions of a number: counting, the body, recording. */
+#define FRAME_COUNT 0u
+#define FRAME_BODY 24u
+#define FRAME_RECORD 96u
 /* From this count of words on, a loop pushes them. */
 #define ARGUMENTS_LOOP (MOVE_ARGUMENTS_MAX + 1)
-#define RECORD_FRAME_BYTES (THUNK_MOVED_WORDS - FRAME_RECORD)
+#define RECORD_FRAME_BYTES (THUNK_FRAME_BYTES - FRAME_RECORD)
 
 _Static_assert(THUNK_MOVED_BODY + MOVE_BODY_MAX <= GENERAL, "room");
 _Static_assert(THUNK_MOVED_ENTERED == THUNK_MOVED_RECORD + 5 + 6,
@@ -57,8 +60,9 @@ _Static_assert(FRAME_BODY + 17 + MOVE_FRAME_MAX + 3 <= FRAME_RECORD, "room");
 
 /* The code of a thunk, and its frame description. */
 struct writer {
-	uint8_t *slot;
+	uint8_t *slot, *frames;
 	uint64_t offset; /* of the slot in the area */
+	uint64_t frame, common; /* of its and the common descriptions */
 	uint32_t at;
 	uint8_t rows[RECORD_FRAME_BYTES];
 	uint32_t row_bytes, row_at;
@@ -117,22 +121,22 @@ static void begin_rows(struct writer *writer, uint32_t at)
 	writer->row_bytes = 0;
 }
 
-/* Writes the description (FDE) of [@start, @end) to offset @at: length, distance
- * of the common entry, code, its bytes, no augmentation data, instructions. */
+/* Writes the description (FDE) of [@start, @end) to all bytes from @at to @next:
+ * length, distance of the common entry, code, its bytes, no augmentation data,
+ * instructions. */
 static void put_description(const struct writer *writer, uint32_t at,
-			    uint32_t start, uint32_t end, const uint8_t *rows,
-			    uint32_t row_bytes)
+			    uint32_t next, uint32_t start, uint32_t end,
+			    const uint8_t *rows, uint32_t row_bytes)
 {
-	const uint32_t bytes = ALIGN_UP(17 + row_bytes, 4u);
-	uint8_t *to = writer->slot + at;
+	uint8_t *to = writer->frames + at;
 	const uint32_t fields[] = {
-		bytes - 4,
-		(uint32_t)(writer->offset + at + 4 - THUNK_COMMON),
-		start - (at + 8),
+		next - at - 4,
+		(uint32_t)(writer->frame + at + 4 - writer->common),
+		(uint32_t)(writer->offset + start - (writer->frame + at + 8)),
 		end - start,
 	};
 
-	memset(to, DW_CFA_nop, bytes);
+	memset(to, DW_CFA_nop, next - at);
 	memcpy(to, fields, sizeof(fields));
 	if (row_bytes)
 		memcpy(to + 17, rows, row_bytes);
@@ -171,7 +175,7 @@ static void put_count_part(struct writer *writer, const struct thunk_shim *shim,
 	put_instruction(writer, "\xa8", 1);
 	put_short(writer, THUNK_MOVED_RECORD);
 	put_instruction(writer, "\x0f\x1f\x00", 3); /* nop */
-	put_description(writer, THUNK_MOVED_FRAMES, 0, THUNK_MOVED_BODY,
+	put_description(writer, FRAME_COUNT, FRAME_BODY, 0, THUNK_MOVED_BODY,
 			writer->rows, writer->row_bytes);
 }
 
@@ -181,7 +185,8 @@ static bool put_called_body(struct writer *writer, uint64_t called)
 	writer->at = THUNK_MOVED_BODY;
 	put_instruction(writer, "\xff\x25\0\0\0\0", 6);
 	memcpy(writer->slot + writer->at, &called, sizeof(called));
-	put_description(writer, FRAME_BODY, THUNK_MOVED_BODY, GENERAL, NULL, 0);
+	put_description(writer, FRAME_BODY, FRAME_RECORD, THUNK_MOVED_BODY,
+			GENERAL, NULL, 0);
 	return true;
 }
 
@@ -209,8 +214,8 @@ static bool put_body_part(struct writer *writer,
 		memcpy(writer->slot + THUNK_MOVED_BODY + fix.at, &operand,
 		       sizeof(operand));
 	}
-	put_description(writer, FRAME_BODY, THUNK_MOVED_BODY, GENERAL, frame,
-			move->frame);
+	put_description(writer, FRAME_BODY, FRAME_RECORD, THUNK_MOVED_BODY,
+			GENERAL, frame, move->frame);
 	return true;
 }
 
@@ -384,16 +389,19 @@ static void put_record_part(struct writer *writer, const struct code_move *move,
 	put_instruction(writer, "\x48\x83\xc4\x08", 4);
 	put_frame_row(writer, 8);
 	put_instruction(writer, "\xc3", 1);
-	put_description(writer, FRAME_RECORD, GENERAL, THUNK_MOVED_FRAMES,
-			writer->rows, writer->row_bytes);
+	put_description(writer, FRAME_RECORD, THUNK_FRAME_BYTES, GENERAL,
+			CODE_END, writer->rows, writer->row_bytes);
 }
 
 bool moved_thunk_make(const struct moved_thunk *moved, uint8_t out[THUNK_BYTES],
-		      uint32_t *frame)
+		      uint8_t frames[THUNK_FRAME_BYTES], uint32_t *frame)
 {
 	struct writer writer = {
 		.slot = out,
+		.frames = frames,
 		.offset = THUNK_CODE + moved->number * (uint64_t)THUNK_BYTES,
+		.frame = thunk_frame(moved->functions, moved->number),
+		.common = thunk_frame(moved->functions, 0),
 	};
 
 	memset(out, 0xcc, THUNK_BYTES);
@@ -411,15 +419,13 @@ bool moved_thunk_make(const struct moved_thunk *moved, uint8_t out[THUNK_BYTES],
 
 /* --- for unwinders -------------------------------------------------------- */
 
-#define NO_CODE 24u /* the description of nothing, behind the common entry */
-
-void moved_thunk_common(uint8_t out[MOVED_COMMON_BYTES])
+void moved_thunk_common(uint8_t out[THUNK_FRAME_BYTES])
 {
 	/* Common entry (CIE): version 1, "zR", factors 1 and -8, return address
 	 * in 16; addresses relative, of 4 bytes; the return address is on top
-	 * of the stack. */
+	 * of the stack. It ends with the bytes. */
 	static const uint8_t common[] = {
-		20,
+		THUNK_FRAME_BYTES - 4,
 		0,
 		0,
 		0,
@@ -441,46 +447,57 @@ void moved_thunk_common(uint8_t out[MOVED_COMMON_BYTES])
 		8,
 		DW_CFA_offset | 16,
 		1,
-		DW_CFA_nop,
-		DW_CFA_nop,
 	};
-	static const uint8_t none[] = {
-		16, 0, 0, 0, NO_CODE + 4, 0, 0, 0, 0, 0,
-		0,  0, 0, 0, 0,		  0, 0, 0, 0, 0
+
+	memset(out, DW_CFA_nop, THUNK_FRAME_BYTES);
+	memcpy(out, common, sizeof(common));
+}
+
+void moved_thunk_nothing(uint32_t functions, uint32_t number,
+			 uint8_t out[THUNK_FRAME_BYTES])
+{
+	const struct writer writer = {
+		.frames = out,
+		.frame = thunk_frame(functions, number),
+		.common = thunk_frame(functions, 0),
+		.offset = THUNK_CODE + number * (uint64_t)THUNK_BYTES,
 	};
+
+	put_description(&writer, 0, THUNK_FRAME_BYTES, 0, 0, NULL, 0);
+}
+
+void moved_thunk_table(uint32_t functions, uint8_t out[THUNK_FRAMES_HEAD])
+{
 	static const uint8_t header[] = {
 		1,
 		DW_EH_PE_pcrel | DW_EH_PE_sdata4,
 		DW_EH_PE_udata4,
 		DW_EH_PE_datarel | DW_EH_PE_sdata4,
 	};
-	const int32_t back = -(int32_t)(THUNK_FRAMES - THUNK_COMMON) - 4;
-	uint8_t *to = out + (THUNK_FRAMES - THUNK_COMMON);
+	const int32_t to =
+		(int32_t)(thunk_frame(functions, 0) - (THUNK_FRAMES + 4));
 
-	_Static_assert(sizeof(common) == NO_CODE, "layout");
-	memset(out, 0, MOVED_COMMON_BYTES);
-	memcpy(out, common, sizeof(common));
-	memcpy(out + NO_CODE, none, sizeof(none));
-	memcpy(to, header, sizeof(header));
-	memcpy(to + sizeof(header), &back, sizeof(back));
+	memset(out, 0, THUNK_FRAMES_HEAD);
+	memcpy(out, header, sizeof(header));
+	memcpy(out + sizeof(header), &to, sizeof(to));
 }
 
-void moved_thunk_frames(uint32_t number, bool moved,
+void moved_thunk_frames(uint32_t functions, uint32_t number, bool moved,
 			struct moved_frame out[THUNK_FRAMES_OF])
 {
 	static const uint32_t code[] = { 0, THUNK_MOVED_BODY, GENERAL };
-	static const uint32_t description[] = { THUNK_MOVED_FRAMES, FRAME_BODY,
+	static const uint32_t description[] = { FRAME_COUNT, FRAME_BODY,
 						FRAME_RECORD };
 	const int32_t slot = (int32_t)(THUNK_CODE - THUNK_FRAMES +
 				       number * (uint64_t)THUNK_BYTES);
-	const int32_t none =
-		(int32_t)NO_CODE - (int32_t)(THUNK_FRAMES - THUNK_COMMON);
+	const int32_t frame =
+		(int32_t)(thunk_frame(functions, number) - THUNK_FRAMES);
 
 	_Static_assert(ARRAY_SIZE(code) == THUNK_FRAMES_OF, "layout");
 	for (uint32_t i = 0; i < THUNK_FRAMES_OF; i++)
 		out[i] = (struct moved_frame){
 			.code = slot + (int32_t)code[i],
 			.description =
-				moved ? slot + (int32_t)description[i] : none,
+				frame + (moved ? (int32_t)description[i] : 0),
 		};
 }

@@ -706,6 +706,8 @@ size_t patch_connect(struct patch_image *image, struct patch_function *list,
 		connect_batch(image, &batch, failed, &costs);
 	for (size_t i = 0; i < count; i++)
 		connected += list[i].reason == PATCH_DONE;
+	if (connected)
+		thunk_area_show(image->area, image->area_map, image->area_maps);
 	free(batch.changes.list);
 	free(batch.up);
 	free(failed);

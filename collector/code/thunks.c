@@ -21,13 +21,13 @@
 #include "collector/base/lock.h"
 #include "collector/code/code_moves.h"
 #include "collector/code/moved_thunk.h"
+#include "collector/code/thunk_file.h"
 #include "collector/code/thunks_asm.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
 
 #define SEALS_NEEDED (F_SEAL_SHRINK | F_SEAL_GROW)
 
-#define DESCRIPTION_BYTES (THUNK_BYTES - THUNK_MOVED_FRAMES)
 #define KIND_CHOICE 255 /* not in enum thunk_kind */
 
 struct thunk_function {
@@ -50,7 +50,7 @@ struct thunk_area {
 	uint64_t bytes;
 	uint32_t functions; /* numbers are below */
 	uint32_t frames; /* numbers in the table of frame descriptions */
-	/* DESCRIPTION_BYTES for each number: the frame descriptions of moved
+	/* THUNK_FRAME_BYTES for each number: the frame descriptions of moved
 	 * functions, which the program cannot change here. */
 	uint8_t *descriptions;
 	struct thunk_choice *choices;
@@ -165,7 +165,7 @@ int thunk_area_map(int fd, uint32_t functions, const struct thunk_shim *shim,
 		return err;
 	}
 	area->at = at;
-	at = mmap(NULL, functions * (size_t)DESCRIPTION_BYTES,
+	at = mmap(NULL, functions * (size_t)THUNK_FRAME_BYTES,
 		  PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED) {
@@ -174,6 +174,7 @@ int thunk_area_map(int fd, uint32_t functions, const struct thunk_shim *shim,
 		return -ENOMEM;
 	}
 	area->descriptions = at;
+	moved_thunk_common(area->descriptions);
 	area->device = status.st_dev;
 	area->inode = status.st_ino;
 	memcpy(area->at, &area->shim.page, sizeof(area->shim.page));
@@ -197,7 +198,7 @@ void thunk_area_unmap(struct thunk_area *area)
 	*link = area->next;
 	lock_release(&g_areas.lock);
 	munmap(area->at, area->bytes);
-	munmap(area->descriptions, area->functions * (size_t)DESCRIPTION_BYTES);
+	munmap(area->descriptions, area->functions * (size_t)THUNK_FRAME_BYTES);
 	free(area->choices);
 	free(area);
 }
@@ -225,23 +226,12 @@ static bool is_moved_number(const struct thunk_area *area, uint64_t number)
 static bool read_written_frames(const struct thunk_area *area, uint64_t offset,
 				void *out, size_t bytes)
 {
-	const uint64_t number = (offset - THUNK_CODE) / THUNK_BYTES;
-	const uint64_t in_thunk = (offset - THUNK_CODE) % THUNK_BYTES;
-	uint8_t common[MOVED_COMMON_BYTES];
+	const uint64_t first = thunk_frame(area->functions, 0);
+	const uint64_t end = thunk_frame(area->functions, area->functions);
 
-	if (offset >= THUNK_COMMON &&
-	    offset + bytes <= THUNK_COMMON + sizeof(common)) {
-		moved_thunk_common(common);
-		memcpy(out, common + (offset - THUNK_COMMON), bytes);
-		return true;
-	}
-	if (offset < THUNK_CODE || in_thunk < THUNK_MOVED_FRAMES ||
-	    in_thunk + bytes > THUNK_BYTES || !is_moved_number(area, number))
+	if (offset < first || offset >= end || bytes > end - offset)
 		return false;
-	memcpy(out,
-	       area->descriptions + number * DESCRIPTION_BYTES +
-		       (in_thunk - THUNK_MOVED_FRAMES),
-	       bytes);
+	memcpy(out, area->descriptions + (offset - first), bytes);
 	return true;
 }
 
@@ -267,7 +257,8 @@ bool thunk_area_place(ino_t inode, uint64_t offset, struct thunk_place *out)
 	size_t i = THUNK_FRAMES_OF - 1;
 
 	if (moved) {
-		moved_thunk_frames((uint32_t)number, true, frames);
+		moved_thunk_frames(area->functions, (uint32_t)number, true,
+				   frames);
 		while (i && THUNK_FRAMES + (uint64_t)(int64_t)frames[i].code >
 				    offset)
 			i--;
@@ -386,23 +377,23 @@ static void write_path(struct thunk_area *area, uint32_t number,
 /* Adds the descriptions of @number, and of nothing for the numbers before it. */
 static void write_frames(struct thunk_area *area, uint32_t number)
 {
-	if (!area->frames) {
-		uint8_t common[MOVED_COMMON_BYTES];
-
-		moved_thunk_common(common);
-		memcpy(area->at + THUNK_COMMON, common, sizeof(common));
-	}
+	if (!area->frames)
+		moved_thunk_table(area->functions, area->at + THUNK_FRAMES);
 	for (uint32_t i = MIN(area->frames, number); i <= number; i++) {
+		const bool moved = is_moved_number(area, i);
+		uint8_t *descriptions =
+			area->descriptions + i * (size_t)THUNK_FRAME_BYTES;
 		struct moved_frame frames[THUNK_FRAMES_OF];
 
-		moved_thunk_frames(i,
-				   area->function[i].is_there &&
-					   area->function[i].kind ==
-						   THUNK_MOVED,
-				   frames);
+		if (i && !moved)
+			moved_thunk_nothing(area->functions, i, descriptions);
+
+		moved_thunk_frames(area->functions, i, moved, frames);
 		memcpy(area->at + THUNK_FRAMES + THUNK_FRAMES_HEAD +
 			       i * sizeof(frames),
 		       frames, sizeof(frames));
+		memcpy(area->at + thunk_frame(area->functions, i), descriptions,
+		       THUNK_FRAME_BYTES);
 	}
 	area->frames = MAX(area->frames, number + 1);
 	/* relaxed: the program waits until it is connected */
@@ -537,11 +528,11 @@ bool thunk_area_takes_calls(const struct thunk_area *area)
 	return area->shim.page.enter;
 }
 
-/* Makes @number that of @function. @moved: its thunk if it is moved, or NULL.
- * Returns 1 if it is already, 0, or -EINVAL. */
+/* Makes @number that of @function. @frames: its frame descriptions if it is
+ * moved, or NULL. Returns 1 if it is already, 0, or -EINVAL. */
 static int claim_number(struct thunk_area *area, uint32_t number,
 			uint64_t function, enum thunk_kind kind,
-			const uint8_t *moved)
+			const uint8_t *frames)
 {
 	struct thunk_function *known;
 
@@ -557,9 +548,9 @@ static int claim_number(struct thunk_area *area, uint32_t number,
 	known->is_there = true;
 	known->function = function;
 	known->kind = (uint8_t)kind;
-	if (moved)
-		memcpy(area->descriptions + number * (size_t)DESCRIPTION_BYTES,
-		       moved + THUNK_MOVED_FRAMES, DESCRIPTION_BYTES);
+	if (frames)
+		memcpy(area->descriptions + number * (size_t)THUNK_FRAME_BYTES,
+		       frames, THUNK_FRAME_BYTES);
 	lock_release(&g_areas.lock);
 	mode_of(area, number)->function = function;
 	return 0;
@@ -598,20 +589,21 @@ int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 					   .moves = moves,
 					   .move = move,
 					   .number = number,
+					   .functions = area->functions,
 					   .map = map,
 					   .bias = bias,
 					   .words = *words };
-	uint8_t code[THUNK_BYTES];
+	uint8_t code[THUNK_BYTES], frames[THUNK_FRAME_BYTES];
 	uint32_t frame;
 	int known;
 
 	if (!fits_int32((int64_t)(map + thunk_offset(number, THUNK_SIDE_ENTRY) -
 				  (move->address + bias + move->before +
 				   MOVE_JUMP_BYTES))) ||
-	    !moved_thunk_make(&moved, code, &frame))
+	    !moved_thunk_make(&moved, code, frames, &frame))
 		return -ERANGE;
 	known = claim_number(area, number, move->address + bias, THUNK_MOVED,
-			     code);
+			     frames);
 	if (known > 0 && area->function[number].map != map)
 		return -ERANGE;
 	if (known)
@@ -635,18 +627,33 @@ int thunk_area_add_called(struct thunk_area *area, uint32_t number,
 	const struct moved_thunk called = { .shim = &area->shim,
 					    .move = &move,
 					    .number = number,
+					    .functions = area->functions,
 					    .called = function,
 					    .words = *words };
-	uint8_t code[THUNK_BYTES];
+	uint8_t code[THUNK_BYTES], frames[THUNK_FRAME_BYTES];
 	uint32_t frame;
 	int known;
 
-	(void)moved_thunk_make(&called, code, &frame);
-	known = claim_number(area, number, function, THUNK_MOVED, code);
+	(void)moved_thunk_make(&called, code, frames, &frame);
+	known = claim_number(area, number, function, THUNK_MOVED, frames);
 	if (known)
 		return MIN(known, 0);
 	put_moved_thunk(area, number, code, frame);
 	return 0;
+}
+
+void thunk_area_show(struct thunk_area *area, const uint64_t *maps,
+		     size_t count)
+{
+	for (uint32_t i = 0; i < THUNK_MAPS && area->frames; i++) {
+		uint8_t page[THUNK_FILE_BYTES];
+
+		thunk_file_make(page, i, i < count ? maps[i] : 0,
+				area->functions, area->frames);
+		memcpy(area->at + thunk_files(area->functions) +
+			       i * (size_t)THUNK_FILE_BYTES,
+		       page, sizeof(page));
+	}
 }
 
 uint64_t thunk_area_address(uint64_t map, uint32_t number)

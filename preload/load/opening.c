@@ -27,6 +27,7 @@
 #include "preload/core/linker.h"
 #include "preload/core/liveness.h"
 #include "preload/core/sys.h"
+#include "preload/load/debugger.h"
 #include "preload/load/map_log.h"
 #include "shared/atomic.h"
 #include "shared/compiler.h"
@@ -133,8 +134,10 @@ void opening_notice(void)
 		return;
 	g_opening.number = 0;
 	map_arrive();
-	if (g_opening.number)
-		wait_for_collector(g_opening.number);
+	if (!g_opening.number)
+		return;
+	wait_for_collector(g_opening.number);
+	debugger_show_thunks();
 }
 
 /* Returns true if "ret" and a nop of at least four bytes are at @code, in one

@@ -149,7 +149,7 @@ bool thunk_map_begin(int fd, uint32_t functions)
 
 	g_thunks.bytes = thunk_area_bytes(functions);
 	g_thunks.functions = functions;
-	g_thunk_code_bytes = g_thunks.bytes - THUNK_CODE;
+	g_thunk_code_bytes = functions * (uint64_t)THUNK_BYTES;
 	/* The kernel chooses a place below the last mapping: the libraries. */
 	first = sys(SYS_mmap, 0, g_thunks.bytes, PROT_READ | PROT_EXEC,
 		    MAP_SHARED, fd, 0);
@@ -233,7 +233,7 @@ uint32_t thunk_map_number(uint64_t address, uint64_t *offset)
 	uint64_t map = map_with(address);
 	uint64_t at = address - map - THUNK_CODE;
 
-	if (!map || address - map < THUNK_CODE)
+	if (!map || address - map < THUNK_CODE || at >= g_thunk_code_bytes)
 		return 0;
 	*offset = at % THUNK_BYTES;
 	return (uint32_t)(at / THUNK_BYTES);
@@ -277,6 +277,23 @@ uint64_t thunk_map_of_moved(uint64_t address)
 	uint64_t map = map_with(address);
 
 	return map && thunk_map_moved(0) ? map : 0;
+}
+
+const void *thunk_map_file(unsigned int index, uint64_t *bytes)
+{
+	const uint64_t map = thunk_map_moved(0);
+	const uint64_t from = thunk_files(g_thunks.functions) +
+			      index * (uint64_t)THUNK_FILE_BYTES;
+	const ElfW(Ehdr) *file = (const ElfW(Ehdr) *)(map + from);
+	uint32_t frames;
+
+	if (!map || !file->e_entry)
+		return NULL;
+	/* relaxed: see above */
+	frames = atom_load_rlx((const uint32_t *)(map + THUNK_FRAMES_COUNT)) /
+		 THUNK_FRAMES_OF;
+	*bytes = thunk_frame(g_thunks.functions, frames) - from;
+	return file;
 }
 
 const struct thunk_mode *thunk_map_mode(uint32_t number)

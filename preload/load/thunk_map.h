@@ -55,6 +55,10 @@ uint64_t thunk_map_of_moved(uint64_t address);
  * were moved; else 0. Any context. */
 uint64_t thunk_map_moved(unsigned int index);
 
+/* Returns the ELF file at @index below THUNK_MAPS (function_shm.h), and sets its
+ * *@bytes; NULL: there is none. Any context. */
+const void *thunk_map_file(unsigned int index, uint64_t *bytes);
+
 /* Returns the mode of a function; path THUNK_COUNT if none. Any context. */
 const struct thunk_mode *thunk_map_mode(uint32_t number);
 

@@ -26,6 +26,7 @@
 #include "preload/core/clock.h"
 #include "preload/core/sys.h"
 #include "preload/load/bind_now.h"
+#include "preload/load/debugger.h"
 #include "preload/load/opening.h"
 #include "preload/ring/slot_memory.h"
 #include "preload/start/instrumented.h"
@@ -639,6 +640,7 @@ static const char *exchange_hello(long socket, long memfd,
 	result->unheld = !wait_while_held(result->page, result->liveness);
 	if (result->unheld)
 		leave_hold(result->page, result->liveness);
+	debugger_show_thunks();
 	if (result->reply.asks & WIRE_ASK_OPENING &&
 	    opening_begin(g_hello.plan_ns, g_hello.text_ns))
 		/* order: sc, FLAGS: as every flag; it stands alone */

@@ -418,7 +418,8 @@ TEST(moves_show_unwinders_what_was_written)
 	const uint32_t waits = 0;
 	const struct patch_hold hold = { &waits, PAGE_UNHELD, 0 };
 	const uint64_t thunk = THUNK_CODE + THUNK_BYTES;
-	uint8_t before[THUNK_BYTES - THUNK_MOVED_FRAMES], after[sizeof(before)];
+	const uint64_t frames = thunk_frame(FUNCTIONS_USUAL, 1);
+	uint8_t before[THUNK_FRAME_BYTES], after[sizeof(before)];
 	struct thunk_place place, again;
 	struct loaded loaded;
 	uint8_t *area;
@@ -427,7 +428,7 @@ TEST(moves_show_unwinders_what_was_written)
 	load(&loaded);
 	patch_connect(loaded.image, &function, 1, &hold);
 	ck_assert_int_eq(function.reason, PATCH_DONE);
-	memcpy(before, loaded.map + thunk + THUNK_MOVED_FRAMES, sizeof(before));
+	memcpy(before, loaded.map + frames, sizeof(before));
 	ck_assert(thunk_area_place(loaded.area_inode, thunk + THUNK_MOVED_BODY,
 				   &place));
 	ck_assert_uint_eq(place.function, (uintptr_t)code_of(&loaded, 0));
@@ -439,18 +440,21 @@ TEST(moves_show_unwinders_what_was_written)
 				  PROT_READ | PROT_WRITE),
 			 0);
 	memset(area + THUNK_MODES, 0x5a, 4096);
-	memset(area + THUNK_COMMON, 0x5a, 4096);
+	memset(area + THUNK_FRAMES, 0x5a, 4096);
 	memset(area + thunk, 0x5a, THUNK_BYTES);
-	ck_assert(thunk_area_read(loaded.area_inode, thunk + THUNK_MOVED_FRAMES,
-				  after, sizeof(after)));
+	memset(area + thunk_frame(FUNCTIONS_USUAL, 0), 0x5a,
+	       2 * THUNK_FRAME_BYTES);
+	ck_assert(thunk_area_read(loaded.area_inode, frames, after,
+				  sizeof(after)));
 	ck_assert_mem_eq(before, after, sizeof(before));
 	ck_assert(thunk_area_place(loaded.area_inode, thunk + THUNK_MOVED_BODY,
 				   &again));
 	ck_assert_uint_eq(again.function, place.function);
 	ck_assert_uint_eq(again.frame, place.frame);
 	ck_assert_uint_eq(again.code, place.code);
-	ck_assert(thunk_area_read(loaded.area_inode, THUNK_COMMON, after, 4));
-	ck_assert_uint_eq(after[0], 20);
+	ck_assert(thunk_area_read(loaded.area_inode,
+				  thunk_frame(FUNCTIONS_USUAL, 0), after, 12));
+	ck_assert_mem_eq(after + 8, "\1zR", 4);
 	ck_assert(!thunk_area_place(loaded.area_inode, thunk + THUNK_BYTES,
 				    &again));
 	munmap(area, thunk_area_bytes(FUNCTIONS_USUAL));
