@@ -7,6 +7,8 @@
 #include "collector/command/supervise.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 
 #include "collector/base/log.h"
@@ -107,12 +109,51 @@ static void scene_lost(const char *how)
 		say_failed("no room on the disk");
 }
 
+static char state_of(pid_t pid)
+{
+	char path[32], text[256] = "", *end;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "re");
+	scratch_must(file && fgets(text, sizeof(text), file), path);
+	fclose(file);
+	end = strrchr(text, ')');
+	return end ? end[2] : '?';
+}
+
+/* SENDING and a signal, which arrive together: perfrec is stopped meanwhile. */
+static void scene_sending(void)
+{
+	sigset_t set;
+	int signal;
+
+	/* For a perfrec that does not pass the signal on. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGINT);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	let_program_go();
+	if (!hear(CONTROL_FINISH, "finish"))
+		return;
+	kill(getppid(), SIGSTOP);
+	while (state_of(getppid()) != 'T')
+		sched_yield();
+	say(CONTROL_SENDING);
+	kill(getppid(), SIGINT);
+	kill(getppid(), SIGCONT);
+	sigwait(&set, &signal);
+	say_done(0);
+}
+
 static int collect(const char *scene)
 {
 	if (!strcmp(scene, "record"))
 		scene_record(0);
 	else if (!strcmp(scene, "unwritten"))
 		scene_record(1);
+	else if (!strcmp(scene, "sending"))
+		scene_sending();
 	else if (!strncmp(scene, "lost", 4))
 		scene_lost(scene);
 	else if (!strcmp(scene, "refuse"))
@@ -331,6 +372,17 @@ TEST(program_that_a_signal_ended_is_told_so)
 	ck_assert_int_eq(WTERMSIG(wait_status), SIGTERM);
 	ck_assert_int_eq(read_message("finish").finish.wait_status,
 			 wait_status);
+}
+
+/* The collector says that only sending is left, and then the signal comes: it
+ * ends the sending, and not the wait for the collector. */
+TEST(signal_behind_a_message_is_read_behind_it)
+{
+	enum supervise_end end = SUPERVISE_LOST;
+
+	ck_assert_int_eq(start("sending", "exit"), 0);
+	ck_assert_int_eq(WEXITSTATUS(supervise_wait(&r.supervise, &end)), 7);
+	ck_assert_int_eq(end, SUPERVISE_WHOLE);
 }
 
 struct failure {
