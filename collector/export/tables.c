@@ -367,10 +367,12 @@ static int keep_request(struct writer *writer, const struct trace_event *event,
 	if (event->kind != TRACE_INSTANT)
 		return 0;
 	/* Contexts may be behind each other. */
-	for (i = requests->said_count++;
-	     i && requests->said[i - 1].ns > kept.ns; i--)
-		requests->said[i] = requests->said[i - 1];
+	i = search_first(k, requests->said_count,
+			 requests->said[k].ns > kept.ns);
+	memmove(&requests->said[i + 1], &requests->said[i],
+		(requests->said_count - i) * sizeof(kept));
 	requests->said[i] = kept;
+	requests->said_count++;
 	return 0;
 }
 
