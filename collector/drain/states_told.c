@@ -139,9 +139,9 @@ static void add_module_notes(struct recording *recording,
 		else if (module->slots)
 			snprintf(text, sizeof(text),
 				 "%.300s was closed before perfrec had read "
-				 "it%s: calls of library functions by it, if "
-				 "any, are not recorded (load it with the "
-				 "program).",
+				 "it, or cannot be read%s: calls of library "
+				 "functions by it, if any, are not recorded "
+				 "(load it with the program).",
 				 path, where);
 		else
 			snprintf(text, sizeof(text),

@@ -405,15 +405,16 @@ static void note_heard(struct states *states,
 }
 
 /* Returns true if the module at @index is known to call nothing that --calls-to
- * names, and has no hooks. */
-static bool has_no_parts(const struct states *states, uint32_t index)
+ * names, and is no entry build. */
+static bool is_never_heard(const struct states *states, uint32_t index)
 {
 	const struct states_plan *plan = states->modules[index].plan;
 
 	if (!plan->calls || !plan->plan)
 		return plan->calls && !plan->why;
 	for (size_t i = 0; i < states->part_count; i++)
-		if (states->parts[i].module == index)
+		if (states->parts[i].module == index &&
+		    plan->plan->functions[states->parts[i].index].entry_build)
 			return false;
 	return true;
 }
@@ -429,7 +430,7 @@ static void tell_late(struct states *states, struct states_process *process,
 	if (!of || !of->here || of->heard)
 		return;
 	/* Functions are moved before any call. */
-	if (has_no_parts(states, index) ||
+	if (is_never_heard(states, index) ||
 	    (module->plan->plan && module->plan->plan->is_moved)) {
 		of->heard = true;
 		note_heard(states, process, module, 0);

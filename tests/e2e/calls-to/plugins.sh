@@ -83,6 +83,9 @@ gcc -O1 -fPIC -shared -o other.so -xc - <<'C'
 #include <unistd.h>
 int plugin_run(void) { return getuid() >= 0; }
 C
+gcc -O1 -fPIC -shared -finstrument-functions -o hooked.so -xc - <<'C'
+int plugin_run(void) { return 1; }
+C
 gcc -O1 -o opens -xc - <<'C'
 #include <dlfcn.h>
 #include <stdio.h>
@@ -114,8 +117,8 @@ answered()
 	[ "$(wc -l <out)" -ge "$1" ]
 }
 # Libraries are read in their order.
-printf './other.so\n./late.so\n' >&9
-wait_for 60 answered 2
+printf './other.so\n./hooked.so\n./late.so\n' >&9
+wait_for 60 answered 3
 connected()
 {
 	"$PERFREC" ctl -o data functions --json >list.json || return 1
@@ -126,10 +129,10 @@ wait_for 60 connected
 collector=$("$PERFREC" ctl -o data list --json | jq .collector.pid)
 stop_process "$collector"
 echo ./unread.so >&9
-wait_for 60 answered 3
+wait_for 60 answered 4
 exec 9>&-
 kill -CONT "$collector"
 wait $recorder || fail "exit status $?: $(cat err)"
 expect_match err 'note +/.*/unread.so was closed before perfrec had read it'
 expect_match err 'note +/.*/late.so was connected'
-expect_no_match err 'note .*other.so'
+expect_no_match err 'note .*(other|hooked).so'
