@@ -101,7 +101,7 @@ struct patch_function {
 	uint32_t number; /* shared/function_shm.h. Copies of an inline function
 			  * at one address share a number */
 	enum patch_sites on; /* when connected */
-	bool many_arguments; /* called: any number of arguments may lie on its stack */
+	bool many_arguments; /* called: any number may lie on its stack */
 	enum patch_reason reason; /* output */
 	uint64_t address; /* of the function */
 	struct thunk_words words; /* moved or called: arguments to record;

@@ -58,7 +58,7 @@ int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 			 const struct code_move *move, uint64_t bias,
 			 const struct thunk_words *words);
 /* The same for a function that a file calls through a slot. Its thunk works in
- * each mapping of the area. @many_arguments: any number of its arguments may lie on the
+ * each mapping of the area. @many_arguments: any number may lie on the
  * stack. */
 int thunk_area_add_called(struct thunk_area *area, uint32_t number,
 			  uint64_t function, bool many_arguments,

@@ -182,8 +182,8 @@ static int parse_types(const char *text, const char *open,
 				  : read_result(rest.at + 2, &out->layout, why);
 }
 
-/* Returns true if @name has a comma outside of brackets, so is not a template or
- * the operator. */
+/* Returns true if @name has a comma outside of brackets: it is neither a template
+ * nor the operator. */
 static bool names_several(struct part name)
 {
 	int depth = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * filter_matches - records which patterns of --filter, --exclude, --count,
- * --args, --calls-to and --patch matched in any program. The others are probably
- * misspelled, and the recording reports them at its end. Any thread, without
+ * --args, --calls-to and --patch matched in any program. The others are
+ * probably misspelled, and the recording reports them at its end. Any thread, without
  * locks.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_FILTER_MATCHES_H

@@ -160,8 +160,8 @@ bool collect_options_never_patch(const char *path);
  * OPTS_GO_ON, or OPTS_WRONG after one line in the log. */
 int collect_options_check_args(bool args, bool strings, bool adds_calls);
 
-/* Returns true if the file @path of a module has the name @glob, with or without
- * its end from ".so" on. Pure. */
+/* Returns true if @glob matches the name of the file @path, with or without its
+ * end from ".so" on. Pure. */
 bool collect_options_names_file(const char *glob, const char *path);
 
 /* Returns true if --patch includes the file @path of a module. @is_program: it is

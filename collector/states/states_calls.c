@@ -139,8 +139,8 @@ static bool has_few_arguments(const char *path, const char *name)
 }
 
 /* Returns true if a function that cannot be moved can be called by a thunk of
- * --calls-to: what is in the way are its first instructions, or arguments on the
- * stack, which that thunk copies. */
+ * --calls-to: only its first instructions are in the way, or its arguments on
+ * the stack, which that thunk copies. */
 static bool suits_slots(uint8_t refusal)
 {
 	return refusal == CODE_TOO_SHORT || refusal == CODE_ENTERED_WITHIN ||

@@ -136,7 +136,7 @@ struct function {
 	bool entry_build; /* it calls no hook until it is connected */
 	bool moved; /* in a file without hooks (code_moves.h) */
 	bool called; /* only through slots (code_calls.h) */
-	bool many_arguments; /* called with any number of arguments on the stack */
+	bool many_arguments; /* called with any number on the stack */
 	bool suits_slots; /* cannot be moved, but called through slots */
 	bool connected;
 	bool wants_connection;

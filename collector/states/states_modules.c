@@ -595,9 +595,9 @@ static void list_module_functions(struct states *states, uint32_t index,
 
 /* Returns true if the program has filled in all @addresses: a load is reported
  * before that. @final: as for states_calls_are_bound(). Slots of weak functions
- * without a definition are never filled in. So after RELOCATION_NS the others are
- * listed without those: list_function() skips 0, and states_calls_function() the
- * bytes of the file. */
+ * without a definition are never filled in. So after RELOCATION_NS the others
+ * are listed without those: list_function() skips 0, and
+ * states_calls_function() the bytes of the file. */
 static bool are_relocated(const struct states_module *module,
 			  const uint64_t *addresses, bool final)
 {
