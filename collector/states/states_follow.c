@@ -397,8 +397,8 @@ static void note_heard(struct states *states,
 					       module->start };
 	if (late_ns && states->late_count < STATES_LATE_MAX)
 		states->late[states->late_count] =
-			(struct states_late){ module->path, process->inner_pid,
-					      late_ns, false };
+			(struct states_late){ module->path, late_ns,
+					      process->inner_pid, false };
 	states->late_count += late_ns != 0;
 	states->late_ns = MAX(states->late_ns, late_ns);
 	lock_release(&states->lock);

@@ -182,8 +182,8 @@ struct states_heard {
 /* A late module that was not connected for a while. */
 struct states_late {
 	const char *path; /* owned by the symbol cache */
-	pid_t pid; /* in its own namespace */
 	uint64_t ns; /* duration; 0: never connected */
+	pid_t pid; /* in its own namespace */
 	bool slots; /* it has no hooks, only slots (--calls-to) */
 };
 #define STATES_LATE_MAX 64 /* late modules known by name */

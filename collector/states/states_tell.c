@@ -491,7 +491,7 @@ static void find_missed(struct map_log *log, bool calls,
 		     (!calls || collect_options_never_patch(event.path))) ||
 		    take_heard(heard, taken, count, &event))
 			continue;
-		list[missed++] = (struct states_late){ event.path, event.pid, 0,
+		list[missed++] = (struct states_late){ event.path, 0, event.pid,
 						       !event.entry_build };
 		out->missed += event.entry_build;
 	}
