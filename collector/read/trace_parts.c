@@ -983,6 +983,18 @@ static bool go_to(struct trace_parts *parts, struct wanted *wanted,
 	return parts->seeding.of;
 }
 
+/* Returns true if the packet ends the names of its sequence so far. */
+static bool clears_names(struct trace_packet_bytes bytes)
+{
+	struct wire fields = { bytes.at, bytes.at + bytes.count };
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == TAG_TRACE_PACKET_SEQUENCE_FLAGS)
+			return field.value & SEQUENCE_CLEARED;
+	return false;
+}
+
 static int take_packet(struct trace_parts *parts,
 		       struct trace_packet_bytes bytes, struct trace_part *out)
 {
@@ -995,7 +1007,7 @@ static int take_packet(struct trace_parts *parts,
 	if (!wanted)
 		return give_packet(bytes, out);
 	if (!wanted->of->checkpoint_count) {
-		if (!lacks_names(wanted))
+		if (!lacks_names(wanted) || clears_names(bytes))
 			return give_packet(bytes, out);
 		parts->held = bytes;
 		return give_names(parts, wanted, out);
