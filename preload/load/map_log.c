@@ -48,7 +48,6 @@
 #include "preload/core/thread_context.h"
 #include "preload/load/bind.h"
 #include "preload/load/module.h"
-#include "preload/load/opening.h"
 #include "preload/load/thunk_map.h"
 #include "shared/atomic.h"
 #include "shared/futex.h"
@@ -358,17 +357,18 @@ static bool has_text_relocations(const struct module *module)
 	return tables.has_text_relocations;
 }
 
-/* Adds @module, and removes modules whose range it has taken. @arrives: it is not
- * relocated yet. Returns its row; tries row @likely first. */
+/* Adds @module, and removes modules whose range it has taken. @arrival: it is not
+ * relocated yet, and this returns the number of its dlopen(); or NULL. Returns its
+ * row; tries row @likely first. */
 static uint32_t see_module(const struct module *module, uint32_t likely,
-			   bool arrives)
+			   uint32_t (*arrival)(void))
 {
 	struct known *known = find_known(module->start, likely);
 	uint32_t i = 0;
 
 	if (known && known->identity == module->identity) {
 		known->sweep = g_map.sweep;
-		if (known->unbound && !arrives)
+		if (known->unbound && !arrival)
 			bind_known((uint32_t)(known - g_map.known), module);
 		return (uint32_t)(known - g_map.known);
 	}
@@ -384,15 +384,14 @@ static uint32_t see_module(const struct module *module, uint32_t likely,
 	if (!g_map.silent)
 		thunk_map_near(module->text_start, module->text_end);
 	append_entry(MAP_LOAD, module, g_shim.generation,
-		     arrives && !has_text_relocations(module) ? opening_number()
-							      : 0);
+		     arrival && !has_text_relocations(module) ? arrival() : 0);
 	if (i == KNOWN_MAX)
 		return 0;
 	g_map.known[i] =
 		(struct known){ module->start,	  module->end, module->bias,
 				module->identity, g_map.sweep, true };
 	g_map.count++;
-	if (!arrives)
+	if (!arrival)
 		bind_known(i, module);
 	return i;
 }
@@ -407,6 +406,7 @@ enum sweep_at {
 
 struct sweep {
 	enum sweep_at at;
+	uint32_t (*arrival)(void); /* see_module(); NULL: not AT_ARRIVAL */
 	bool begun; /* a change was seen; holds the lock */
 	uint32_t likely; /* probable row of the next module */
 };
@@ -467,16 +467,15 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *argument)
 	if (!module_describe(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
 			     info->dlpi_name, &module))
 		return 0;
-	sweep->likely =
-		see_module(&module, sweep->likely, sweep->at == AT_ARRIVAL) + 1;
+	sweep->likely = see_module(&module, sweep->likely, sweep->arrival) + 1;
 	if (sweep->at == AT_EXIT && module_is_gone(&module))
 		save_names(&module);
 	return 0;
 }
 
-static void publish_changes(enum sweep_at at)
+static void publish_changes_at(enum sweep_at at, uint32_t (*arrival)(void))
 {
-	struct sweep sweep = { .at = at };
+	struct sweep sweep = { .at = at, .arrival = arrival };
 	uint64_t signals;
 	uint32_t i = 0;
 
@@ -492,6 +491,11 @@ static void publish_changes(enum sweep_at at)
 		unlock_map();
 	}
 	leave_map(signals);
+}
+
+static void publish_changes(enum sweep_at at)
+{
+	publish_changes_at(at, NULL);
 }
 
 void map_begin(void)
@@ -537,9 +541,9 @@ void map_open(void)
 		start_looking();
 }
 
-void map_arrive(void)
+void map_arrive(uint32_t (*number)(void))
 {
-	publish_changes(AT_ARRIVAL);
+	publish_changes_at(AT_ARRIVAL, number);
 }
 
 void map_open_deep(void)
@@ -640,7 +644,7 @@ static void look_at_function(uint64_t function)
 	    !enter_map(&signals))
 		return;
 	if (lock_map()) {
-		see_module(&module, 0, false);
+		see_module(&module, 0, NULL);
 		unlock_map();
 	}
 	leave_map(signals);

@@ -23,8 +23,9 @@ void map_close_end(void);
 void map_exit(void);
 
 /* Reports changes while the dynamic linker, which holds its lock, has new modules
- * that it has not relocated yet (opening.h). */
-void map_arrive(void);
+ * that it has not relocated yet (opening.h). @number returns the number that they
+ * are reported under (enum opening_shm). */
+void map_arrive(uint32_t (*number)(void));
 
 /* Makes the collector look for new modules, also if no hook runs: functions of
  * an entry build call none before it has found them (states_follow.c). */

@@ -58,7 +58,9 @@ static uint32_t next_number(struct page_shm *page)
 	return number;
 }
 
-uint32_t opening_number(void)
+/* Returns the number of the running dlopen(), from the first call during it on; 0:
+ * another process waits already. */
+static uint32_t opening_number(void)
 {
 	struct page_shm *page = g_shim.page;
 	uint32_t number;
@@ -133,7 +135,7 @@ void opening_notice(void)
 	if (g_opening.debug->r_state != RT_CONSISTENT || !gate_is_recording())
 		return;
 	g_opening.number = 0;
-	map_arrive();
+	map_arrive(opening_number);
 	if (!g_opening.number)
 		return;
 	wait_for_collector(g_opening.number);
@@ -184,11 +186,6 @@ bool opening_begin(uint64_t plan_ns, uint64_t text_ns)
 	return written == sizeof(word);
 }
 #else
-uint32_t opening_number(void)
-{
-	return 0;
-}
-
 bool opening_begin(uint64_t plan_ns, uint64_t text_ns)
 {
 	(void)plan_ns, (void)text_ns;

@@ -15,9 +15,4 @@
  * that is not possible. Makes system calls. */
 bool opening_begin(uint64_t plan_ns, uint64_t text_ns);
 
-/* Returns the number of the dlopen() that is running, from the first call during
- * it on (enum opening_shm); 0: another process waits already. Only from
- * map_arrive(). */
-uint32_t opening_number(void);
-
 #endif
