@@ -99,6 +99,7 @@ help:
 	@echo 'make check-page-real   its recorded part, with Lua and SQLite from their sources'
 	@echo 'make bench-page   the page of a trace of 100 million spans (2.3 GB)'
 	@echo 'make bench-flight the flight recorder: cost of a snapshot, planted slow requests (3 minutes)'
+	@echo 'make bench-locks  what an uncontended pair of lock and unlock costs more'
 	@echo 'make bench-patch  what a call costs with record --patch, by state'
 	@echo 'make bench-push   what --push costs a daemon with 200 programs (3 minutes)'
 	@echo 'make bench-push-away  --push while no server takes anything (half an hour)'

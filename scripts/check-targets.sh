@@ -81,6 +81,7 @@ bench-budget     left downloads the sources of real programs
 bench-flight     left minutes of rounds; check-bench starts its programs
 bench-large      left 10 GB and 20 minutes; check-bench starts its programs
 bench-page       left 2.3 GB; check-bench starts its programs
+bench-locks      run LOCKS=2
 bench-patch      run PATCH=200000
 bench-push       left three minutes of windows; check-bench starts its programs
 bench-push-away  left half an hour; check-bench starts its programs

@@ -235,27 +235,38 @@ static uint32_t sem_word(const sem_t *semaphore, size_t index)
 	return atom_load_rlx((const uint32_t *)(const void *)semaphore + index);
 }
 
-/* Calls @call, which returns 0, or -1 with errno. */
-#define RECORD_SEM_WAIT(semaphore, call)                                  \
-	({                                                                \
-		int errno_;                                               \
-                                                                          \
-		RECORD_WAIT(SYNC_SEMAPHORE, semaphore, 0,                 \
-			    (call) ? (errno_ = *libc()->errno_location()) \
-				   : (errno_ = 0))                        \
-		? (*libc()->errno_location() = errno_, -1) : 0;           \
-	})
+/* Calls @call, which returns 0, or -1 with errno, between the records of a
+ * wait. */
+#define RECORD_SEM_WAIT(semaphore, call)                       \
+	end_sem_wait(RECORD_WAIT(SYNC_SEMAPHORE, semaphore, 0, \
+				 (call) ? *libc()->errno_location() : 0))
+
+/* Returns the result of a wait that ended with @error; 0: none. */
+static int end_sem_wait(int error)
+{
+	if (!error)
+		return 0;
+	*libc()->errno_location() = error;
+	return -1;
+}
 
 static bool sem_will_wait(const sem_t *semaphore)
 {
 	return !sem_word(semaphore, 0) && sync_is_recorded();
 }
 
-ATTR_EXPORT int sem_wait(sem_t *semaphore)
+ATTR_NOINLINE static int wait_for_post(sem_t *semaphore)
 {
-	if (likely(!sem_will_wait(semaphore)))
+	if (!sem_will_wait(semaphore))
 		return g_real_sem_wait(semaphore);
 	return RECORD_SEM_WAIT(semaphore, g_real_sem_wait(semaphore));
+}
+
+ATTR_EXPORT int sem_wait(sem_t *semaphore)
+{
+	if (likely(sem_word(semaphore, 0)))
+		return g_real_sem_wait(semaphore);
+	return wait_for_post(semaphore);
 }
 
 ATTR_EXPORT int sem_timedwait(sem_t *semaphore, const struct timespec *until)

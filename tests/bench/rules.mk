@@ -5,7 +5,7 @@ BENCH	= $(addprefix $(O)/tests/bench/,spans spans.plain one_call measure annotat
 	  libmeter.so alloc liballoc_wrapper.so liballoc_floor.so \
 	  liballoc_floor_read.so own_cost own_cost.plain)
 # Programs of single targets.
-BENCH_LOADS = $(addprefix $(O)/tests/bench/,page_calls flight_load push_load push_away)
+BENCH_LOADS = $(addprefix $(O)/tests/bench/,locks page_calls flight_load push_load push_away)
 BENCH_CC = $(Q)mkdir -p $(@D) && $(CC) $(BASE) $(CPPFLAGS) -O2 -g
 
 $(O)/tests/bench/spans: tests/bench/spans.c
@@ -65,6 +65,20 @@ $(O)/tests/bench/slow_threads: tests/bench/slow_threads.c
 $(O)/tests/bench/save_ring: tests/bench/save_ring.c tests/shim/mini_collector.c
 	$(say) CC $@
 	$(BENCH_CC) -o $@ $< tests/shim/mini_collector.c -lpthread
+
+# --- uncontended pairs of calls of locks: LOCKS=10 is the number of rounds ---
+$(O)/tests/bench/locks: tests/bench/locks.c
+	$(say) CC $@
+	$(BENCH_CC) -o $@ $< -lpthread
+
+.PHONY: bench-locks
+bench-locks: all $(O)/tests/bench/locks
+	$(Q)echo 'plain'; $(O)/tests/bench/locks $(LOCKS)
+	$(Q)for locks in off on; do echo "recorded, --locks $$locks"; \
+		rm -rf $(O)/bench-locks; \
+		$(O)/perfrec record -q --locks $$locks -o $(O)/bench-locks \
+			$(O)/tests/bench/locks $(LOCKS) || exit 1; \
+	done; rm -rf $(O)/bench-locks
 
 .PHONY: bench-patch
 bench-patch: all

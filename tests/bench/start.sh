@@ -60,6 +60,7 @@ record "$bench/one_call"
 try_output costs "$bench/measure" tree costs true
 try_output log "$bench/measure" start 1 "$bench/one_call" plain other,LANG=C
 try_output log "$bench/measure" clock
+try_output log "$bench/locks" 2
 try_output log "$bench/annotate"
 try_output log "$bench/annotate" paused
 for what in hot burst; do
