@@ -45,8 +45,8 @@
 #define ORDER_BYTES (16u << 20)
 #define THREADS_MAX (1u << 16)
 #define BUCKETS 1024u
-#define LOCKS_MAX 8192u /* then all are forgotten */
-#define RELEASES_MAX 1024u /* of a lock; then the older half is forgotten */
+#define LOCKS_MAX 2048u /* then all are forgotten */
+#define RELEASES_MAX 256u /* of a lock; then the older half is forgotten */
 #define EVENTS_MAX 65536u /* not written yet; more are dropped */
 #define HOLDERS_MAX 16u /* of a wait */
 #define FIND_MAX 4096u /* threads that a search of an id looks at */

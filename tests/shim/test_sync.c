@@ -171,6 +171,14 @@ TEST(sync_old_version_of_conditions_reaches_the_old_functions)
 	mini_collector_stop(&g_mini);
 }
 
+TEST(sync_makes_no_system_call_under_a_seccomp_filter)
+{
+	struct found found = run_sync("filtered", WIRE_ASK_SYNC);
+
+	ck_assert_uint_eq(found.releases, 0);
+	mini_collector_stop(&g_mini);
+}
+
 TEST(sync_is_not_recorded_unless_requested, EACH(0, 5))
 {
 	struct found found = run_sync(g_contended[_i], 0);

@@ -4,12 +4,17 @@
  * Exits with 0 if they behave as without the shim.
  */
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 
 #include "shared/atomic.h"
@@ -234,6 +239,25 @@ static void old_version(void)
 }
 #endif
 
+/* A filter kills for gettid(), which the shim may not call any more. */
+static void filtered(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_gettid, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 4, filter };
+
+	init_lock(PTHREAD_MUTEX_RECURSIVE, PTHREAD_PRIO_NONE, 0);
+	must(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	must(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	must(!pthread_mutex_lock(&g_lock) && !pthread_mutex_lock(&g_lock));
+	must(!pthread_mutex_unlock(&g_lock) && !pthread_mutex_unlock(&g_lock));
+}
+
 /* None of these waits for a thread, or wakes one. */
 static void alone(void)
 {
@@ -279,6 +303,7 @@ static const struct {
 	{ "cancelled", cancelled },
 	{ "semaphore", semaphore },
 	{ "old_version", old_version },
+	{ "filtered", filtered },
 };
 
 int main(int argc, char **argv)
