@@ -14,6 +14,8 @@
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
 #include "collector/read/thread_choice.h"
+#include "collector/read/trace_index.h"
+#include "collector/read/trace_parts.h"
 #include "shared/compiler.h"
 
 #define JOIN "[join thread "
@@ -344,20 +346,35 @@ static void resolve_waits(struct trace_waits *waits)
 	name_wakers(waits);
 }
 
+static bool has_no_waits(void *context, const struct index_sequence *sequence)
+{
+	(void)context;
+	(void)sequence;
+	return false;
+}
+
 int trace_waits_read(const char *path, const struct trace_waits_also *also,
 		     const struct read_progress *progress,
 		     struct trace_waits **out)
 {
 	struct trace_waits *waits = calloc(1, sizeof(*waits));
+	static const struct time_range all = { 0, UINT64_MAX };
+	const struct parts_choice choice = { .ranges = &all,
+					     .range_count = 1,
+					     .has = has_no_waits };
 	struct trace_event event;
 	int err, got = 0;
 
 	if (!waits)
 		return -ENOMEM;
+	/* Packets of calls are skipped if the index has their places. */
+	if (!also)
+		trace_index_read_beside(path, &waits->index);
 	waits->budget.left = MEMORY_MAX;
 	err = trace_texts_init(&waits->texts, &waits->budget);
 	if (!err)
-		err = trace_reader_open(path, &waits->reader);
+		err = trace_reader_open_parts(path, waits->index, &choice,
+					      &waits->reader);
 	if (!err && progress)
 		trace_reader_set_progress(waits->reader, progress);
 	while (!err && (got = trace_reader_next(waits->reader, &event)) > 0)
@@ -385,6 +402,7 @@ void trace_waits_free(struct trace_waits **waits_ptr)
 	if (!waits)
 		return;
 	trace_reader_close(&waits->reader);
+	trace_index_free(&waits->index);
 	trace_texts_release(&waits->texts);
 	free(waits->waits);
 	free(waits->holds);

@@ -59,6 +59,7 @@ struct trace_waits {
 	size_t wait_count, hold_count;
 
 	/* Private. */
+	struct trace_index *index;
 	size_t wait_room, hold_room;
 	struct wait_flow *flows;
 	size_t flow_count, flow_room;

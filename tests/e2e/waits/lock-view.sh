@@ -70,6 +70,12 @@ expect_eq 'functions that held it' "$(jq -r '[.locks[0].holders[].function] |
 jq -e '.locks[0] | ([.holders[].blocked_ns] | add) >= .blocked_ns / 5' \
 	locks.json >jq.out || fail "holders are not known: $(cat locks.json)"
 
+# The index only saves time.
+mv data/trace.index .
+locks
+expect_eq 'blocked time without an index' "$(blocked)" "$all"
+mv trace.index data
+
 # Two ranges are the whole.
 locks --to 100ms
 before=$(blocked)
