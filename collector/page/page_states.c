@@ -33,7 +33,7 @@ struct piece_writer {
 static const char *const piece_columns[] = { "thread", "begin",	   "duration",
 					     "on_cpu", "runnable", "blocked" };
 
-static void write_piece(struct piece_writer *writer)
+static void write_state_piece(struct piece_writer *writer)
 {
 	const struct piece *piece = &writer->piece;
 	const uint64_t values[] = {
@@ -67,7 +67,7 @@ static void add_state(struct piece_writer *writer, int64_t tid, uint64_t from,
 	if (from >= to)
 		return;
 	if (to - from >= writer->least_ns)
-		write_piece(writer);
+		write_state_piece(writer);
 	if (piece->from == piece->to)
 		*piece = (struct piece){ .from = from };
 	piece->to = to;
@@ -79,7 +79,7 @@ static void add_state(struct piece_writer *writer, int64_t tid, uint64_t from,
 	piece->sums.preempted += sums.preempted;
 	piece->sums.waited += sums.waited;
 	if (piece->to - piece->from >= writer->least_ns)
-		write_piece(writer);
+		write_state_piece(writer);
 }
 
 static void write_thread(struct piece_writer *writer)
@@ -98,7 +98,7 @@ static void write_thread(struct piece_writer *writer)
 				  false);
 		add_state(writer, track->tid, at[i].from, at[i].to, true);
 	}
-	write_piece(writer);
+	write_state_piece(writer);
 }
 
 static uint64_t write_threads(struct piece_writer *writer)
