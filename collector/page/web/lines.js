@@ -33,7 +33,7 @@ export class LinesView {
       el('div', { class: 'panel-head' }, el('h2', {}, 'Lines'), this.files.length ? this.chooser() : null),
       el('p', { class: 'muted note' },
         'Samples and allocations are known by line. Recorded calls know their function only: for their times see the profile.'),
-      this.isThere ? el('div', { class: 'scroll', tabindex: -1 }, this.table) : el('p', { class: 'empty' }, this.why())));
+      this.isThere ? el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Lines' }, this.table) : el('p', { class: 'empty' }, this.why())));
     if (this.isThere) this.show();
   }
 
