@@ -163,7 +163,7 @@ class Recorded(PageTest):
         page.js("document.querySelector('#view-threads [aria-label=\"Zoom in\"]').click()")
         page.painted()
         self.assertNotEqual(page.js(seen), before)
-        page.js("document.querySelector('#view-threads [aria-label=\"Show the whole time\"]').click()")
+        page.js("document.querySelector('#view-threads [aria-label=\"All: show the whole time\"]').click()")
         page.painted()
         self.assertEqual(page.js(seen), before)
         self.silent(page)

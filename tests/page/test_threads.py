@@ -148,6 +148,20 @@ class Threads(PageTest):
         self.shot(page, "threads-stops")
         self.silent(page)
 
+    def test_counters(self):
+        """Counters are above the threads when asked for, with the largest value of each."""
+        page = self.opened()
+        height = page.box(".timeline .spacer")[3]
+        page.click_on("#thread-counters")
+        page.painted()
+        self.assertGreater(page.box(".timeline .spacer")[3], height + 50)
+        seen = [text for text, _, _ in page.js("window.painted") if " ≤ " in text]
+        most = max(counter["value"] for counter in dumped("counter") if counter["thread"]["name"] == "done")
+        self.assertEqual(most, 100)
+        self.assertIn("done ≤ 100", seen)
+        self.shot(page, "threads-counters")
+        self.silent(page)
+
     def test_cpu_use(self):
         """The cells of CPU use add up to what threads ran; dragging and the keyboard choose a range."""
         page = self.open(jobs()[1])

@@ -34,7 +34,7 @@ const HATCH = 5; // pixels from line to line
 const SERIES_COLORS = { calls: '--calls', cpu: '--cpu', wall: '--other' };
 
 /** @param {import('./model.js').Recording} recording @returns {Series[]} the series that are not 0 everywhere */
-function seriesOf(recording) {
+export function seriesOf(recording) {
   const count = recording.header.buckets?.count ?? 0;
   /** @type {(Series & { isPassing: boolean, order: number })[]} */
   const series = [];

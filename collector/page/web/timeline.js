@@ -3,6 +3,7 @@ import { amount, baseName, moment, shorten, visible } from './format.js';
 import { announce, button, context, el, facts, fill, hideTip, showTip, soon } from './dom.js';
 import { color, onTheme } from './theme.js';
 import { drawAxis, hatch, spanText } from './axis.js';
+import { seriesOf } from './overview.js';
 
 /**
  * The calls of each thread over time. The data has levels of detail: at each
@@ -27,6 +28,7 @@ import { drawAxis, hatch, spanText } from './axis.js';
 const CALL_ROW = 16;
 const TRACK_GAP = 18;
 const TIMELINE_AXIS = 20;
+const COUNTER_ROW = 28;
 const STATE_ROW = 13; // the strip of states above the calls
 const NAME_ROW = 14; // above the calls, where there is no room on the left
 const MOST_ROWS = 12; // of a thread, unless all are asked for
@@ -125,6 +127,8 @@ export class TimelineView {
     this.isThere = this.heads.length > 0;
     this.waitHeads = [...(store.recording.header.waits ?? [])].sort((a, b) => a.width_ns - b.width_ns);
     this.states = new States(store.recording);
+    this.counters = seriesOf(store.recording).filter((one) => one.isCounter);
+    this.showsCounters = false;
     this.instants = readInstants(store.recording);
     this.stopped = store.recording.fullNames.findIndex((_, fn) => store.recording.fullName(fn) === STOPPED);
     /** @type {Map<string, Level>} */
@@ -191,10 +195,39 @@ export class TimelineView {
     const small = (/** @type {string} */ text, /** @type {string} */ title, /** @type {() => void} */ action) =>
       button(text, action, { class: 'small', title, 'aria-label': title });
     return el('div', { class: 'view' }, el('section', { class: 'panel', 'aria-label': 'Threads' },
-      el('div', { class: 'panel-head' }, el('h2', {}, 'Threads over time'), this.shown, el('span', { class: 'space' }), this.rowsButton,
+      el('div', { class: 'panel-head' }, el('h2', {}, 'Threads over time'), this.shown, el('span', { class: 'space' }), this.rowsButton, this.countersButton(),
         small('−', 'Zoom out', () => this.zoom(2)), small('+', 'Zoom in', () => this.zoom(0.5)),
-        small('All', 'Show the whole time', () => this.look(this.whole))),
+        small('All', 'All: show the whole time', () => this.look(this.whole))),
       this.legend(), this.scroller, this.details));
+  }
+
+  countersButton() {
+    if (!this.counters.length) return null;
+    const toggle = button('Counters', () => {
+      this.showsCounters = !this.showsCounters;
+      toggle.setAttribute('aria-pressed', String(this.showsCounters));
+      this.relayout();
+    }, { class: 'small', 'aria-pressed': 'false', id: 'thread-counters' });
+    return toggle;
+  }
+
+  /** @param {CanvasRenderingContext2D} g @param {number} offset  the counters above the threads, each bucket as high as its largest value */
+  drawCounters(g, offset) {
+    const { buckets } = this.store.recording.header;
+    for (const [row, { title, unit, numbers, most }] of this.showsCounters && buckets ? this.counters.entries() : []) {
+      const bottom = TIMELINE_AXIS + (row + 1) * COUNTER_ROW - offset;
+      g.fillStyle = color('--other');
+      for (const [i, number] of numbers.entries()) {
+        const at = /** @type {NonNullable<typeof buckets>} */ (buckets);
+        const [x, end] = [i, i + 1].map((n) => Math.max(this.left, Math.min(this.left + this.width(), this.xOf(at.first_ns + n * at.width_ns))));
+        const size = (number / most) * (COUNTER_ROW - 6);
+        if (size && end > x) g.fillRect(x, bottom - size, Math.max(0.7, end - x - 0.3), size);
+      }
+      g.textBaseline = 'middle';
+      g.font = '11px system-ui, sans-serif';
+      g.fillStyle = color('--text');
+      g.fillText(`${shorten(title, 14)} ≤ ${amount(most, unit)}`, 4, bottom - COUNTER_ROW / 2);
+    }
   }
 
   legend() {
@@ -272,7 +305,7 @@ export class TimelineView {
       depths.set(lane.thread, Math.max(depths.get(lane.thread) ?? 0, lane.depth + 1));
     const waits = this.waitHeads.length ? this.levelFor('waits', this.waitHeads).lanes : new Map();
     this.tracks = [];
-    let y = TIMELINE_AXIS + 4;
+    let y = TIMELINE_AXIS + 4 + (this.showsCounters ? this.counters.length * COUNTER_ROW : 0);
     for (let thread = 0; thread < this.store.recording.threads.length; thread++) {
       const count = depths.get(thread) ?? 0;
       const strip = this.states.of.has(thread) || waits.has(`${thread} 0`) ? STATE_ROW : 0;
@@ -332,6 +365,7 @@ export class TimelineView {
     this.palette.prepare(this.store.state.colors);
     const ink = { text: color('--frame-text'), muted: color('--muted'), name: color('--text'), line: color('--line'), faint: color('--frame-faint'), match: color('--match') };
     const level = this.level();
+    this.drawCounters(g, offset);
     for (const track of this.tracks) this.drawTrack(g, level, track, track.y - offset, ink);
     g.fillStyle = color('--panel');
     g.fillRect(0, axis.y, full, TIMELINE_AXIS);
