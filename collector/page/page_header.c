@@ -219,6 +219,7 @@ static json_t *page_values_json(const struct page_data *data,
 			       (key == PAGE_WALL ||
 				(key >= PAGE_ON_CPU && key <= PAGE_BLOCKED));
 		json_t *object;
+		char *judged;
 
 		if (!value->known)
 			continue;
@@ -233,10 +234,12 @@ static json_t *page_values_json(const struct page_data *data,
 			json_object_set_new(
 				object, "base_sum",
 				page_number_json(value->sum[PAGE_BASE]));
-		if (diff)
-			json_object_set_new(
-				object, "judged",
-				page_judge_json(diff, (enum page_key)key));
+		judged =
+			diff ? page_judge_text(diff, (enum page_key)key) : NULL;
+		if (judged)
+			json_object_set_new(object, "judged",
+					    json_text(judged));
+		free(judged);
 		json_array_append_new(list, object);
 	}
 	return list;

@@ -171,19 +171,16 @@ int page_judge_put(struct page_data *data, const struct diff *diff,
 	return err;
 }
 
-json_t *page_judge_json(const struct diff *diff, enum page_key key)
+char *page_judge_text(const struct diff *diff, enum page_key key)
 {
 	uint32_t metric = metric_of_key(diff->runs, key, false);
 	char *text = NULL;
-	json_t *out = NULL;
 	size_t bytes;
-	FILE *file = metric == RUNS_NONE ? NULL : open_memstream(&text, &bytes);
+	FILE *out = metric == RUNS_NONE ? NULL : open_memstream(&text, &bytes);
 
-	if (file) {
-		diff_print_judgement(diff, metric, file);
-		fclose(file);
-		out = json_string(text);
-	}
-	free(text);
-	return out;
+	if (!out)
+		return NULL;
+	diff_print_judgement(diff, metric, out);
+	fclose(out);
+	return text;
 }
