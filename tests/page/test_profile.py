@@ -232,6 +232,7 @@ class Stacks(PageTest):
     def test_copy(self):
         """A name and a stack, with marks of hostile names made visible."""
         page = self.sample("stacks", stacks().base64())
+        self.assertTrue(page.js("isSecureContext && Boolean(navigator.clipboard)"))
         page.js("(() => { window.copied = []; navigator.clipboard.writeText = async (text) => { window.copied.push(text); }; })()")
         self.walk(page, "ArrowDown", "ArrowDown", "ArrowDown", "ArrowDown")
         self.menu(page, "Copy stack")

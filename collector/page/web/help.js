@@ -24,7 +24,7 @@ const KEYS = [
   ]],
   ['CPU use', [['↑ ↓', 'a cell'], ['← →', 'a column'], ['Shift ↑ ↓ ← →', 'choose a range']]],
   ['Calls', [['← → ↑ ↓', 'move in time and duration'], ['Shift ← → ↑ ↓', 'choose calls'], ['Escape', 'all durations']]],
-  ['Table', [['↑ ↓', 'function before, after'], ['Enter', 'its callers and callees; on a title: sort']]],
+  ['Table', [['↑ ↓', 'function before, after'], ['← →', 'close, open a row of stacks'], ['Enter', 'its callers and callees; on a title: sort']]],
 ];
 
 /** @returns {HTMLDialogElement} */

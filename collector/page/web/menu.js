@@ -23,7 +23,7 @@ function menuKey(event) {
   event.stopPropagation();
   const items = [...menuElement.querySelectorAll('button')];
   const at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-  const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: items.length - 1 }[event.key];
+  const to = { ArrowDown: at + 1, ArrowUp: at - 1 }[event.key];
   if (event.key === 'Escape' || event.key === 'Tab') closeMenu();
   else if (to === undefined) return;
   else items[(to + items.length) % items.length].focus();
@@ -52,14 +52,8 @@ export function showMenu(x, y, items) {
 export async function copyText(text, what) {
   try {
     await navigator.clipboard.writeText(text);
+    announce(`${what} copied`);
   } catch {
-    // A file of an old browser has no clipboard.
-    const area = el('textarea', { class: 'unseen', 'aria-label': what });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    document.execCommand('copy');
-    area.remove();
+    announce(`${what} not copied: the browser did not allow it`);
   }
-  announce(`${what} copied`);
 }
