@@ -598,15 +598,19 @@ static int print_view_rows(const struct sheet *sheet, FILE *out)
 	if (shown < count && !options->markdown)
 		fprintf(out, "  (%zu of %zu %ss; all: --limit 0)\n", shown,
 			count, options->stacks ? "stack" : options->view->rows);
-	if (!options->markdown && !options->stacks &&
-	    strcmp(options->view->name, "wait") == 0)
-		for (size_t i = 0; i < shown; i++)
-			if (strcmp(sheet->rows.list[i].frames->name,
-				   "[unknown]") == 0)
-				fputs("  ([unknown]: not identified, most of "
-				      "them too short; --stacks names the "
-				      "calls)\n",
-				      out);
+	for (size_t i = 0; i < shown && !options->markdown && !options->stacks;
+	     i++) {
+		const char *name = sheet->rows.list[i].frames->name;
+
+		if (!strcmp(name, "[unknown]") && options->view->of_waits)
+			fputs("  ([unknown]: not identified, most of them too "
+			      "short; --stacks names the calls)\n",
+			      out);
+		else if (!strcmp(name, "[short threads]"))
+			fputs("  ([short threads]: threads that ended before a "
+			      "sample)\n",
+			      out);
+	}
 	for (size_t i = 0; i < sheet->column_count; i++)
 		if (is_slowed(sheet, sheet->column[i])) {
 			summary_slowed_print_mark(sheet->summary, out);

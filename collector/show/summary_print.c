@@ -139,12 +139,22 @@ static void print_called(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
-/* Reports the CPU time without samples. */
-static void print_unsampled(const struct summary *summary, FILE *out)
+/* user and system lack processes that nobody waited for, and those that still
+ * run. */
+#define UNWAITED_SHARE 0.2
+
+/* Reports the CPU time that user and system lack, and that without samples. */
+static void print_cpu_lacks(const struct summary *summary, FILE *out)
 {
 	const struct summary_totals *totals = &summary->totals;
+	double known = (double)(summary->user_ns + summary->sys_ns);
 	char time[SIZE_TEXT], count[SIZE_TEXT];
 
+	if (summary->knows_cpu &&
+	    (double)totals->cpu_ns * (1 - UNWAITED_SHARE) > known)
+		fputs("             of all processes; user and system are only "
+		      "of those that were waited for\n",
+		      out);
 	if (!totals->unsampled_processes)
 		return;
 	fprintf(out,
@@ -585,7 +595,7 @@ static void write_summary_facts(const struct summary *summary,
 			size_format_count(summary->totals.cpu_samples, samples),
 			size_plural(summary->totals.cpu_samples),
 			(unsigned int)summary->settings.cpu_hz);
-		print_unsampled(summary, out);
+		print_cpu_lacks(summary, out);
 	}
 	summary_sched_print(summary, out);
 	print_heap(summary, out);

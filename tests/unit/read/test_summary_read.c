@@ -280,6 +280,12 @@ TEST(summary_print_tells_of_cpu_time_and_memory)
 	text = print(summary, 0);
 	ck_assert_has(text, "so there are no calls: see perfrec report --view "
 			    "cpu, --view heap and --view wait.\n");
+	ck_assert_has_not(text, "waited for");
+	free(text);
+	summary->knows_cpu = true;
+	summary->user_ns = 1900000000;
+	text = print(summary, 0);
+	ck_assert_has(text, "of all processes; user and system are only of");
 	free(text);
 	/* Exact numbers have no "about". */
 	summary->estimates = false;
