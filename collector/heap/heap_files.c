@@ -192,11 +192,11 @@ static void make_heap_comments(struct recording *recording,
 	who_comment(recording, out);
 	comments_add_count(out, "# {block was|blocks were} recorded exactly",
 			   sum->exact);
-	comments_add_count(
-		out,
-		"stacks of code without recorded calls are those of # {block|blocks}: "
-		"sampled, and scaled to the exact totals",
-		sum->stacks);
+	comments_add_count(out,
+			   "stacks of code without recorded calls are those of "
+			   "# {block|blocks}: "
+			   "sampled, and scaled to the exact totals",
+			   sum->stacks);
 	comments_add_count(
 		out,
 		"# {block was sampled: its values|blocks were sampled: "
