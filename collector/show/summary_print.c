@@ -139,8 +139,7 @@ static void print_called(const struct summary *summary, FILE *out)
 	fputc('\n', out);
 }
 
-/* user and system lack processes that nobody waited for, and those that still
- * run. */
+/* user and system lack running processes and those without a waiting parent. */
 #define UNWAITED_SHARE 0.2
 
 /* Reports the CPU time that user and system lack, and that without samples. */

@@ -16,8 +16,7 @@
  * Otherwise these values are 0. */
 bool summary_sched_known(const struct summary *summary);
 
-/* Returns the share of the functions' self time in which their threads were
- * blocked; 0 if unknown. */
+/* Returns the blocked share of the functions' self time; 0 if unknown. */
 double summary_sched_waiting(const struct summary *summary);
 
 /* Above this share, tables sort functions by their time on CPUs, so that
