@@ -283,7 +283,9 @@ static struct hold longest_holder(const struct shares *shares)
 		second_ns = best ? best->ns : 0;
 		best = share;
 	}
-	return best && best->ns * 10 >= (second_ns + shares->unknown_ns) * 9
+	return best && best->ns &&
+			       best->ns * 10 >=
+				       (second_ns + shares->unknown_ns) * 9
 		       ? best->longest
 		       : (struct hold){ 0 };
 }

@@ -94,6 +94,7 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
 	uint64_t ns;
 
 	if (count != 2 || cells[1].word > LOCK_ADDRESS_MAX ||
+	    (ext != EXT_SYNC_WAITED && !value) ||
 	    value >= (ext == EXT_SYNC_WAITED ? (uint32_t)SYNC_RESULTS
 					     : (uint32_t)SYNC_KINDS))
 		return -EBADMSG;

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * test_thread_locks - records of contended calls become waits with a holder and
+ * a waker; records that the shim never writes are refused, and those that prove
+ * nothing name nobody.
+ */
+#include <errno.h>
+
+#include "collector/drain/process_locks.h"
+#include "collector/drain/thread_locks.h"
+#include "collector/drain/thread_waits.h"
+#include "shared/compiler.h"
+#include "tests/suite.h"
+#include "tests/unit/notes_rig.h"
+
+#define LOCK 0x4000u
+#define OTHER 0x5000u
+#define MS 1000000u
+
+static struct rig *g_rig;
+static uint8_t g_trace[1 << 16];
+static size_t g_trace_bytes;
+
+static void begin_rig(void)
+{
+	g_rig = rig_new();
+	g_rig->recording.refs = 1;
+	for (int i = 0; i < RIG_THREADS; i++) {
+		struct thread *thread = &g_rig->thread[i];
+
+		g_rig->slot[i].tid = 100 + i;
+		thread->entry.tid = 100 + i;
+		thread->fibers.now_ns = clock_boottime_ns();
+		snprintf(thread->entry.name, sizeof(thread->entry.name),
+			 "worker-%d", i);
+	}
+}
+
+/* Ends all, and reads the trace. */
+static void end_rig(void)
+{
+	char path[96];
+	FILE *file;
+
+	for (int i = 0; i < RIG_THREADS; i++) {
+		thread_locks_finish(&g_rig->thread[i]);
+		thread_waits_finish(&g_rig->thread[i]);
+	}
+	process_locks_finish(&g_rig->process);
+	rig_end(g_rig);
+	snprintf(path, sizeof(path), "%s/" TRACE_NAME, g_rig->dir);
+	file = fopen(path, "rb");
+	ck_assert_ptr_nonnull(file);
+	g_trace_bytes = fread(g_trace, 1, sizeof(g_trace), file);
+	fclose(file);
+	rig_free(g_rig);
+}
+
+static bool trace_has(const char *text)
+{
+	return memmem(g_trace, g_trace_bytes, text, strlen(text));
+}
+
+static int put(int thread, enum record_ext ext, uint32_t value, uint64_t ms,
+	       uint64_t object, uint64_t more)
+{
+	const struct record cells[2] = {
+		{ record_ext_word(ext, 1, value, 0),
+		  g_rig->start_ns + ms * MS },
+		{ object, more },
+	};
+
+	return thread_locks_record(&g_rig->thread[thread],
+				   g_rig->thread[thread].replay, cells, 2);
+}
+
+TEST(thread_locks_wait_has_holder_and_waker)
+{
+	begin_rig();
+	ck_assert_int_eq(put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100), 0);
+	ck_assert_int_eq(put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, 15, LOCK, 0), 0);
+	ck_assert_int_eq(put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0), 0);
+	end_rig();
+	ck_assert(trace_has("held_by"));
+	ck_assert(trace_has("woken_by"));
+	ck_assert(trace_has("holds mutex"));
+	ck_assert(trace_has("worker-0"));
+	ck_assert(!trace_has("unknown"));
+}
+
+struct unproved {
+	const char *what;
+	uint32_t result, release_ms; /* 0: none */
+	uint64_t lock, owner;
+};
+
+static const struct unproved g_unproved[] = {
+	{ "without a release", SYNC_GOT, 0, LOCK, 100 },
+	{ "of another lock", SYNC_GOT, 15, OTHER, 100 },
+	{ "after the wait", SYNC_GOT, 17, LOCK, 100 },
+	{ "long before", SYNC_GOT, 5, LOCK, 100 },
+	{ "timed out, foreign owner", SYNC_TIMED_OUT, 0, LOCK, 4711 },
+};
+
+TEST(thread_locks_unproved_names_are_unknown, EACH(0, ARRAY_SIZE(g_unproved)))
+{
+	const struct unproved *test = &g_unproved[_i];
+
+	begin_rig();
+	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, test->owner);
+	if (test->release_ms)
+		put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, test->release_ms,
+		    test->lock, 0);
+	put(1, EXT_SYNC_WAITED, test->result, 16, LOCK, test->owner);
+	end_rig();
+	ck_assert_msg(trace_has("unknown"), "%s", test->what);
+	ck_assert_msg(!trace_has("worker-0"), "%s", test->what);
+}
+
+TEST(thread_locks_owner_at_a_timeout_held_the_lock)
+{
+	begin_rig();
+	/* Only threads with records are known. */
+	put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, 1, OTHER, 0);
+	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
+	put(1, EXT_SYNC_WAITED, SYNC_TIMED_OUT, 16, LOCK, 100);
+	end_rig();
+	ck_assert(trace_has("worker-0"));
+	ck_assert(trace_has("timed out"));
+	ck_assert(trace_has("outside"));
+}
+
+TEST(thread_locks_short_waits_are_not_written)
+{
+	begin_rig();
+	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 10, LOCK, 0);
+	end_rig();
+	ck_assert(!trace_has("held_by"));
+}
+
+TEST(thread_locks_malformed_records_are_refused)
+{
+	const struct record cells[3] = {
+		{ record_ext_word(EXT_SYNC_WAIT, 2, SYNC_MUTEX, 0), 1 }
+	};
+
+	begin_rig();
+	ck_assert_int_eq(put(0, EXT_SYNC_WAIT, SYNC_KINDS, 1, LOCK, 0),
+			 -EBADMSG);
+	ck_assert_int_eq(put(0, EXT_SYNC_WAIT, 0, 1, LOCK, 0), -EBADMSG);
+	ck_assert_int_eq(put(0, EXT_SYNC_RELEASE, EXT_VALUE_MAX, 1, LOCK, 0),
+			 -EBADMSG);
+	ck_assert_int_eq(put(0, EXT_SYNC_WAITED, SYNC_RESULTS, 1, LOCK, 0),
+			 -EBADMSG);
+	ck_assert_int_eq(put(0, EXT_SYNC_WAIT, SYNC_MUTEX, 1, 1ULL << 48, 0),
+			 -EBADMSG);
+	ck_assert_int_eq(thread_locks_record(&g_rig->thread[0],
+					     g_rig->thread[0].replay, cells, 3),
+			 -EBADMSG);
+	/* Odd, but possible: after a jump out of a wait. */
+	ck_assert_int_eq(put(0, EXT_SYNC_WAITED, SYNC_GOT, 1, LOCK, 0), 0);
+	ck_assert_int_eq(put(0, EXT_SYNC_WAIT, SYNC_MUTEX, 2, LOCK, 0), 0);
+	ck_assert_int_eq(put(0, EXT_SYNC_WAITED, SYNC_GOT, 3, OTHER, 0), 0);
+	ck_assert_int_eq(put(0, EXT_SYNC_WAIT, SYNC_MUTEX, 3, OTHER, 0), 0);
+	end_rig();
+}
