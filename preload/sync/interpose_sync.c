@@ -26,9 +26,7 @@
 #include <stdint.h>
 
 #include "preload/core/find_next.h"
-#include "preload/core/gate.h"
 #include "preload/core/libc.h"
-#include "preload/core/sys.h"
 #include "preload/core/thread.h"
 #include "preload/ring/put_run.h"
 #include "preload/sync/interpose_sync_inner.h"
@@ -124,13 +122,11 @@ uint32_t sync_result_of(int error)
 
 /* --- mutexes -------------------------------------------------------------- */
 
-/* Returns this thread's id as in the owner of a mutex; 0: unknown. */
+/* Returns the id of this thread, which has a slot. */
 static int own_tid(void)
 {
-	/* relaxed, both: only this process and this thread change them */
-	if (likely(thread_has_slot(atom_load_rlx(&g_gate.word))))
-		return (int)atom_load_rlx(&t_thread.slot->tid);
-	return g_shim.no_syscalls ? 0 : (int)sys(SYS_gettid);
+	/* relaxed: only this thread changes it */
+	return (int)atom_load_rlx(&t_thread.slot->tid);
 }
 
 static int mutex_word(const pthread_mutex_t *mutex)

@@ -10,17 +10,23 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 #include "shared/record_ext.h"
 
 extern uint32_t g_sync_recording;
 
-/* Returns true if this thread records contended calls. */
+/* Returns true if this thread records contended calls: it has a slot, because a
+ * contended call attaches no thread. */
 static inline bool sync_is_recorded(void)
 {
+	/* relaxed: the page is private; only fork and this process change it */
+	uint64_t gate = atom_load_rlx(&g_gate.word);
+
 	/* relaxed: see interpose_sync_record() */
-	return atom_load_rlx(&g_sync_recording) && !t_thread.in_vfork;
+	return atom_load_rlx(&g_sync_recording) && gate >= GATE_EPOCH_STEP &&
+	       thread_has_slot(gate);
 }
 
 /* Puts the record @ext with @value (record_ext.h) for @object; @more is its

@@ -30,6 +30,7 @@ SHIM_VICTIMS = $(patsubst %.c,$(O)/%,$(wildcard tests/shim/victims/*_victim.c)) 
 # -z now: lazy binding would need more stack than the hooks do.
 VICTIM_CFLAGS_host = -finstrument-functions -Wl,-z,now
 VICTIM_CFLAGS_figures = -finstrument-functions
+VICTIM_CFLAGS_sync = -finstrument-functions
 VICTIM_CFLAGS_map = -rdynamic
 
 $(VICTIMS)/%_victim: tests/shim/victims/%_victim.c
