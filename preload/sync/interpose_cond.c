@@ -127,7 +127,7 @@ ATTR_EXPORT int pthread_cond_clockwait(pthread_cond_t *condition,
 /* Returns true if a thread waits for @condition, as the C library counts. */
 static bool is_awaited(const pthread_cond_t *condition)
 {
-	/* relaxed: only decides what is recorded */
+	/* relaxed: it only decides about a record */
 	return atom_load_rlx(&condition->__data.__wrefs) >> 3;
 }
 

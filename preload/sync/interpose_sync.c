@@ -131,7 +131,7 @@ static int own_tid(void)
 
 static int mutex_word(const pthread_mutex_t *mutex)
 {
-	/* relaxed: only decides what is recorded */
+	/* relaxed: it only decides about a record */
 	return atom_load_rlx(&mutex->__data.__lock);
 }
 
@@ -227,7 +227,7 @@ ATTR_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 /* The value, then the number of waiting threads: struct new_sem. */
 static uint32_t sem_word(const sem_t *semaphore, size_t index)
 {
-	/* relaxed: only decides what is recorded */
+	/* relaxed: it only decides about a record */
 	return atom_load_rlx((const uint32_t *)(const void *)semaphore + index);
 }
 
