@@ -135,7 +135,7 @@ static int take_wait_event(struct trace_waits *waits, struct trace_event *event)
 	struct wait_flow flow = { .ns = event->ns, .thread = event->track };
 	struct wire fields = event->fields;
 	bool holds = event->track->holds;
-	uint64_t *number = event->slice ? &event->slice->user : NULL;
+	uint64_t *number;
 	int err = 0;
 
 	while (fields.at && trace_flow_next(&fields, &flow.id, &flow.ends)) {
@@ -144,8 +144,11 @@ static int take_wait_event(struct trace_waits *waits, struct trace_event *event)
 			return -ENOMEM;
 		waits->flows[waits->flow_count++] = flow;
 	}
+	if (!event->slice)
+		return 0;
 	/* The number of an open slice counts from 1 on: it may have begun
 	 * without memory, or before the file. */
+	number = &event->slice->user;
 	if (event->kind == TRACE_BEGIN) {
 		err = holds ? begin_read_hold(waits, event)
 			    : begin_read_wait(waits, event);
