@@ -148,6 +148,19 @@ class Threads(PageTest):
         self.shot(page, "threads-stops")
         self.silent(page)
 
+    def test_nothing_to_show(self):
+        """Without a chosen thread a line says why the view is empty."""
+        page = self.rich()
+        page.press("3")
+        page.painted()
+        self.assertTrue(page.js("document.querySelector('#view-threads .empty').hidden"))
+        page.click_on("#threads-button")
+        page.click_on("#threads .row button:last-child")
+        page.painted()
+        self.assertFalse(page.js("document.querySelector('#view-threads .empty').hidden"))
+        self.assertIn("choose other threads", page.text("#view-threads .empty"))
+        self.silent(page)
+
     def test_counters(self):
         """Counters are above the threads when asked for, with the largest value of each."""
         page = self.opened()

@@ -152,6 +152,7 @@ export class TimelineView {
     this.spacer = el('div', { class: 'spacer' }, this.canvas);
     this.item = el('div', { id: 'timeline-item', role: 'treeitem', class: 'unseen', 'aria-selected': 'true' }, 'No call is chosen');
     this.shown = el('span', { class: 'muted' });
+    this.empty = el('p', { class: 'empty', hidden: true }, 'No thread has calls or known states here: choose other threads. Recordings without hooks and switches have neither.');
     this.allRows = false;
     this.rowsButton = button('', () => this.toggleRows(), { class: 'small', hidden: true });
     this.details = el('div', { class: 'details' });
@@ -198,7 +199,7 @@ export class TimelineView {
       el('div', { class: 'panel-head' }, el('h2', {}, 'Threads over time'), this.shown, el('span', { class: 'space' }), this.rowsButton, this.countersButton(),
         small('−', 'Zoom out', () => this.zoom(2)), small('+', 'Zoom in', () => this.zoom(0.5)),
         small('All', 'All: show the whole time', () => this.look(this.whole))),
-      this.legend(), this.scroller, this.details));
+      this.legend(), this.empty, this.scroller, this.details));
   }
 
   countersButton() {
@@ -310,11 +311,12 @@ export class TimelineView {
       const count = depths.get(thread) ?? 0;
       const strip = this.states.of.has(thread) || waits.has(`${thread} 0`) ? STATE_ROW : 0;
       if ((!count && !strip) || (threads && !threads.has(thread))) continue;
-      const shown = this.allRows ? count : Math.min(count, MOST_ROWS);
+      const shown = Math.max(1, this.allRows ? count : Math.min(count, MOST_ROWS));
       if (!this.left) y += NAME_ROW;
       this.tracks.push({ thread, strip: y, y: y + strip, depths: count, shown });
       y += strip + shown * CALL_ROW + TRACK_GAP;
     }
+    this.empty.hidden = this.tracks.length > 0;
     this.height = y;
     this.spacer.style.height = `${y}px`;
     this.scroller.style.height = `${Math.max(120, y)}px`;
