@@ -73,8 +73,8 @@ static int function_of(struct callgrind *callgrind,
 
 /* --- summing up --- */
 
-static void add_values(const struct callgrind *callgrind,
-		       const struct pprof_row *row, uint64_t *values)
+static void put_event_values(const struct callgrind *callgrind,
+			     const struct pprof_row *row, uint64_t *values)
 {
 	for (size_t i = 0; i < callgrind->event_count; i++)
 		values[i] += (uint64_t)MAX(row->self[callgrind->events[i]], 0);
@@ -99,7 +99,7 @@ static int add_own(struct callgrind *callgrind, const struct pprof_row *row)
 	    pool_intern(&callgrind->own, &own, &number) < 0)
 		return -ENOMEM;
 	items = callgrind->own.items;
-	add_values(callgrind, row, items[number].values);
+	put_event_values(callgrind, row, items[number].values);
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static int add_row(struct callgrind *callgrind, const struct pprof_row *row,
 			return -ENOMEM;
 		known = (struct call_cost *)callgrind->calls.items + number;
 		if (known->row != index + 1)
-			add_values(callgrind, row, known->values);
+			put_event_values(callgrind, row, known->values);
 		known->row = index + 1;
 		if (at == 0 && callgrind->calls_value != PPROF_NONE)
 			known->calls +=

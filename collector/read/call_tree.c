@@ -81,7 +81,7 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, uint32_t name)
 }
 
 /* Returns 0 without room. */
-static uint32_t root_of(struct call_tree *tree, uint32_t thread)
+static uint32_t thread_root(struct call_tree *tree, uint32_t thread)
 {
 	return intern_node(
 		tree, &(struct call_node){ .name = thread, .thread = thread });
@@ -138,7 +138,7 @@ uint32_t call_tree_enter(struct call_tree *tree,
 	uint32_t node = track->node;
 
 	if (tree->by_thread && !node)
-		node = root_of(tree, track->thread);
+		node = thread_root(tree, track->thread);
 	if (node || !tree->by_thread)
 		node = call_tree_child(tree, node, name);
 	if (!node) {
@@ -249,7 +249,7 @@ static uint32_t meet_root(struct chunk_sums *sums)
 {
 	uint32_t thread = call_tree_thread(sums->tree, sums->skipped.track);
 
-	return sums->tree->by_thread && thread ? root_of(sums->tree, thread)
+	return sums->tree->by_thread && thread ? thread_root(sums->tree, thread)
 					       : 0;
 }
 
@@ -270,7 +270,7 @@ static bool find_node(struct chunk_sums *sums, uint32_t number)
 	return true;
 }
 
-static struct chunk_sum *touch(struct chunk_sums *sums, uint32_t number)
+static struct chunk_sum *touch_sum(struct chunk_sums *sums, uint32_t number)
 {
 	struct chunk_sum *sum = &sums->sums[number];
 
@@ -288,7 +288,7 @@ static int add_open(struct chunk_sums *sums, uint32_t number, uint64_t calls)
 
 	for (uint32_t i = 0; i < stack.count; i++) {
 		find_node(sums, stack.slices[i].node);
-		touch(sums, stack.slices[i].node)->calls += calls;
+		touch_sum(sums, stack.slices[i].node)->calls += calls;
 	}
 	free(stack.slices);
 	return err;
@@ -298,13 +298,13 @@ static void add_row(struct chunk_sums *sums, const struct index_row *row)
 {
 	uint32_t caller = sums->skipped.sequence->nodes[row->node].parent;
 	bool found = find_node(sums, row->node);
-	struct chunk_sum *sum = touch(sums, row->node);
+	struct chunk_sum *sum = touch_sum(sums, row->node);
 
 	sum->ns += row->total_ns;
 	sum->calls += row->calls;
 	sum->longest_ns = MAX(sum->longest_ns, row->longest_ns);
 	if (found && caller)
-		touch(sums, caller)->ns -= row->total_ns;
+		touch_sum(sums, caller)->ns -= row->total_ns;
 }
 
 int chunk_sums_add(struct chunk_sums *sums, uint32_t first, uint32_t last)

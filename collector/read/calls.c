@@ -149,7 +149,8 @@ static void end_call(struct calls *calls, const struct window_event *shown)
 }
 
 /* Adds a wait that has ended, by the name of its object. */
-static void take_wait(struct calls *calls, const struct window_event *shown)
+static void take_ended_wait(struct calls *calls,
+			    const struct window_event *shown)
 {
 	const struct trace_event *event = &shown->event;
 	uint64_t begin_ns = MAX(shown->slice->begin_ns, calls->range.from_ns);
@@ -405,7 +406,7 @@ static void take_event(struct calls *calls, const struct window_event *shown)
 			end_call(calls, shown);
 		else if (event->track->kind == TRACE_TRACK_WAITS &&
 			 !event->track->suspends && !event->track->holds)
-			take_wait(calls, shown);
+			take_ended_wait(calls, shown);
 		break;
 	case TRACE_INSTANT:
 		if (track_has_calls(event->track))

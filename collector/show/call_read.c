@@ -132,7 +132,7 @@ static bool has_renamed_threads(const char *path,
 /* Reads the index if the parts of the trace in the range are enough. A thread
  * is chosen by the name that it had when its outermost call began, which may be
  * in a part that is skipped. */
-static void find_parts(struct call_reader *reader, const char *path)
+static void find_call_parts(struct call_reader *reader, const char *path)
 {
 	const struct call_choice *choice = &reader->choice;
 	const char *thread = choice->thread ?: "";
@@ -153,7 +153,7 @@ static int open_calls(struct call_reader *reader, const char *path)
 					   .ends = true };
 	int err;
 
-	find_parts(reader, path);
+	find_call_parts(reader, path);
 	err = trace_reader_open_parts(path, reader->index, &part,
 				      &reader->trace);
 	if (!err && reader->choice.sched)
