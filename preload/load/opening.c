@@ -132,7 +132,9 @@ static void wait_for_collector(uint32_t number)
  * its lock held. */
 void opening_notice(void)
 {
-	if (g_opening.debug->r_state != RT_CONSISTENT || !gate_is_recording())
+	/* Under a seccomp filter the thread cannot wait. */
+	if (g_opening.debug->r_state != RT_CONSISTENT || g_shim.no_syscalls ||
+	    !gate_is_recording())
 		return;
 	g_opening.number = 0;
 	map_arrive(opening_number);

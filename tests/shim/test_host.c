@@ -30,6 +30,7 @@ static const struct host_case g_cases[] = {
 	{ "no_clock", 1000, WIRE_ON_FULL_BLOCK, "" },
 	{ "seccomp_filter", 0, WIRE_ON_FULL_BLOCK, "" },
 	{ "seccomp_filter", 0, WIRE_ON_FULL_DROP, "" },
+	{ "seccomp_dlopen", 1000, WIRE_ON_FULL_BLOCK, "" },
 	{ "no_files", 1000, WIRE_ON_FULL_BLOCK, "" },
 	{ "mlockall", 1000, WIRE_ON_FULL_BLOCK, "" },
 	{ "address_space", 1000, WIRE_ON_FULL_BLOCK, "" },
@@ -93,7 +94,9 @@ TEST(host_recorded_runs_as_always,
      EACH(0, sizeof(g_cases) / sizeof(g_cases[0])))
 {
 	const struct host_case *host = &g_cases[_i];
-	struct wire_reply settings = { .on_full = host->on_full };
+	bool opens = !strcmp(host->name, "seccomp_dlopen");
+	struct wire_reply settings = { .on_full = host->on_full,
+				       .asks = opens ? WIRE_ASK_OPENING : 0 };
 	pid_t pid;
 
 	mini_collector_start(&g_mini);
@@ -107,6 +110,10 @@ TEST(host_recorded_runs_as_always,
 		ck_assert_uint_gt(count_begins(), 500);
 	if (!strcmp(host->name, "seccomp_strict"))
 		ck_assert_uint_eq(g_mini.page->muted_spans, 100000);
+#if defined(__x86_64__)
+	if (opens)
+		ck_assert(g_mini.page->flags & PAGE_OPENINGS);
+#endif
 	if (!strcmp(host->name, "no_clock"))
 		ck_assert_uint_eq(g_mini.page->muted_spans, 200);
 	if (!strcmp(host->name, "names")) {

@@ -6,6 +6,7 @@
  *
  *   host_victim CASE
  */
+#include <dlfcn.h>
 #include <err.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -211,6 +212,29 @@ NO_HOOKS static int case_seccomp_filter(void)
 	_exit(0);
 }
 
+/* The system calls that the shim might make during dlopen() kill. */
+NO_HOOKS static int case_seccomp_dlopen(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+			 offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_faccessat, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_futex, 1, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_nanosleep, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { 6, filter };
+
+	spans(500);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) ||
+	    !dlopen("libm.so.6", RTLD_NOW))
+		return 1;
+	spans(500);
+	return 0;
+}
+
 NO_HOOKS static int case_no_files(void)
 {
 	struct rlimit limit = { 3, 3 };
@@ -384,6 +408,7 @@ static const struct {
 	{ "seccomp_strict", case_seccomp_strict },
 	{ "no_clock", case_no_clock },
 	{ "seccomp_filter", case_seccomp_filter },
+	{ "seccomp_dlopen", case_seccomp_dlopen },
 	{ "no_files", case_no_files },
 	{ "mlockall", case_mlockall },
 	{ "address_space", case_address_space },
