@@ -357,13 +357,14 @@ static bool has_text_relocations(const struct module *module)
 	return tables.has_text_relocations;
 }
 
-/* Adds @module, and removes modules whose range it has taken. @arrival: it is not
- * relocated yet, and this returns the number of its dlopen(); or NULL. Returns its
- * row; tries row @likely first. */
+/* Adds @module, and removes modules whose range it has taken. Tries row @likely
+ * first; returns the row. @arrival returns the number of the dlopen() that runs,
+ * whose new modules are not relocated yet; NULL: none runs. */
 static uint32_t see_module(const struct module *module, uint32_t likely,
 			   uint32_t (*arrival)(void))
 {
 	struct known *known = find_known(module->start, likely);
+	bool can_wait;
 	uint32_t i = 0;
 
 	if (known && known->identity == module->identity) {
@@ -383,8 +384,10 @@ static uint32_t see_module(const struct module *module, uint32_t likely,
 		save_names(module);
 	if (!g_map.silent)
 		thunk_map_near(module->text_start, module->text_end);
+	/* A module without a row may have arrived earlier, and run. */
+	can_wait = arrival && i < KNOWN_MAX && !has_text_relocations(module);
 	append_entry(MAP_LOAD, module, g_shim.generation,
-		     arrival && !has_text_relocations(module) ? arrival() : 0);
+		     can_wait ? arrival() : 0);
 	if (i == KNOWN_MAX)
 		return 0;
 	g_map.known[i] =
