@@ -103,7 +103,8 @@ bool sync_put(enum record_ext ext, uint32_t value, const void *object,
 		{ (uintptr_t)object, more },
 	};
 
-	return put_run(cells, 2, 0, PUT_NOTE,
+	return put_run(cells, 2, 0,
+		       ext == EXT_SYNC_WAITED ? PUT_NOTE_END : PUT_NOTE,
 		       (uintptr_t)__builtin_frame_address(0));
 }
 

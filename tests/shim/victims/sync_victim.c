@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "preload/perfrec.h"
 #include "shared/atomic.h"
 
 static pthread_mutex_t g_lock;
@@ -70,6 +71,20 @@ static void contend(int type, int protocol, int robust)
 	errno = 78;
 	must(!pthread_mutex_unlock(&g_lock));
 	must(errno == 78);
+	must(!pthread_join(thread, NULL));
+}
+
+/* The wait began before the pause. */
+static void paused(void)
+{
+	pthread_t thread;
+
+	init_lock(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
+	must(!pthread_mutex_lock(&g_lock));
+	must(!pthread_create(&thread, NULL, lock_and_unlock, NULL));
+	wait_for_waiter();
+	perfrec_pause();
+	must(!pthread_mutex_unlock(&g_lock));
 	must(!pthread_join(thread, NULL));
 }
 
@@ -297,6 +312,7 @@ static const struct {
 	{ "recursive", recursive },
 	{ "robust", robust },
 	{ "inherit", inherit },
+	{ "paused", paused },
 	{ "timed", timed },
 	{ "alone", alone },
 	{ "condition", condition },
