@@ -150,13 +150,16 @@ static bool checks_owner(int kind)
 	return type && type != MUTEX_ADAPTIVE;
 }
 
-/* Returns true if locking @mutex, which is held, will wait for another
+/* Returns true if locking @mutex, whose word is not 0, will wait for another
  * thread. */
 static bool will_wait(const pthread_mutex_t *mutex)
 {
 	/* relaxed: constant */
 	int kind = atom_load_rlx(&mutex->__data.__kind);
 
+	if (!(kind & MUTEX_ROBUST_OR_PI) &&
+	    !((uint32_t)mutex_word(mutex) & MUTEX_LOCK_BITS))
+		return false;
 	return sync_is_recorded() &&
 	       !(checks_owner(kind) && (int)mutex_owner(mutex) == own_tid());
 }

@@ -133,9 +133,11 @@ TEST(sync_end_of_a_wait_is_recorded_in_a_pause)
 	mini_collector_stop(&g_mini);
 }
 
-TEST(sync_uncontended_calls_are_not_recorded)
+static const char *const g_uncontended[] = { "alone", "ceiling" };
+
+TEST(sync_uncontended_calls_are_not_recorded, EACH(0, 2))
 {
-	struct found found = run_sync("alone", WIRE_ASK_SYNC);
+	struct found found = run_sync(g_uncontended[_i], WIRE_ASK_SYNC);
 
 	ck_assert_uint_eq(found.waits + found.releases, 0);
 	mini_collector_stop(&g_mini);

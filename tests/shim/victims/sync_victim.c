@@ -88,6 +88,15 @@ static void paused(void)
 	must(!pthread_join(thread, NULL));
 }
 
+/* Its word is not 0 when nobody holds it. Only real-time threads get it. */
+static void ceiling(void)
+{
+	init_lock(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_PROTECT, 0);
+	if (!pthread_mutex_lock(&g_lock))
+		must(!pthread_mutex_unlock(&g_lock));
+	must(!pthread_mutex_destroy(&g_lock));
+}
+
 static void normal(void)
 {
 	contend(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
@@ -313,6 +322,7 @@ static const struct {
 	{ "robust", robust },
 	{ "inherit", inherit },
 	{ "paused", paused },
+	{ "ceiling", ceiling },
 	{ "timed", timed },
 	{ "alone", alone },
 	{ "condition", condition },
