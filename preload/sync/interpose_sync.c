@@ -235,20 +235,13 @@ static uint32_t sem_word(const sem_t *semaphore, size_t index)
 	return atom_load_rlx((const uint32_t *)(const void *)semaphore + index);
 }
 
-/* Calls @call, which returns 0, or -1 with errno, between the records of a
- * wait. */
-#define RECORD_SEM_WAIT(semaphore, call)                       \
-	end_sem_wait(RECORD_WAIT(SYNC_SEMAPHORE, semaphore, 0, \
-				 (call) ? *libc()->errno_location() : 0))
-
-/* Returns the result of a wait that ended with @error; 0: none. */
-static int end_sem_wait(int error)
-{
-	if (!error)
-		return 0;
-	*libc()->errno_location() = error;
-	return -1;
-}
+/* Calls @call, which returns 0, or -1 with errno, between the records of a wait,
+ * which keep errno. */
+#define RECORD_SEM_WAIT(semaphore, call)                     \
+	(RECORD_WAIT(SYNC_SEMAPHORE, semaphore, 0,           \
+		     (call) ? *libc()->errno_location() : 0) \
+		 ? -1                                        \
+		 : 0)
 
 static bool sem_will_wait(const sem_t *semaphore)
 {
