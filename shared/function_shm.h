@@ -24,11 +24,12 @@
  *   THUNK_CODE        THUNK_BYTES for each number of the arena: at 0 the thunk
  *                     of entries, at THUNK_EXIT that of exits; for entry builds
  *                     two more; or the one thunk of a moved function
- *   thunk_files()     for debuggers, an ELF file for each mapping: it has a page
- *                     with headers and a symbol, and ends with what follows
- *   thunk_frame()     an .eh_frame: THUNK_FRAME_BYTES for each number, the frame
- *                     descriptions of a moved function or of nothing; number 0
- *                     has what they have in common
+ *   thunk_files()     for debuggers, an ELF file for each mapping: each has a
+ *                     page with headers and a symbol, and its section .eh_frame
+ *                     is the next part
+ *   thunk_frame()     an .eh_frame: THUNK_FRAME_BYTES for each number. Number 0
+ *                     has the CIE of all; the others have the frame descriptions
+ *                     of a moved function, or none
  *
  * A *moved* function has no hooks: its first bytes were replaced by a jump to its
  * thunk, which calls the body, the displaced instructions and a jump to the rest

@@ -89,11 +89,11 @@ enum page_flags {
 };
 
 /*
- * A dlopen() that waits until the functions of its modules are moved (--patch):
- * its number, which is not 0, times 4 and one of these. The program changes NONE
- * and SEES, and anything to NONE; the collector changes WAITS and WRITES, and
- * WAITS to NONE. The first one to make it NONE ends the wait. Only one dlopen()
- * of an arena waits at a time.
+ * The word of a dlopen() that waits until the functions of its modules are moved
+ * (--patch): its number, which is not 0, times OPENING_STEP plus a state. The
+ * program changes NONE and SEES, and anything to NONE; the collector changes
+ * WAITS and WRITES, and WAITS to NONE. The first side that makes it NONE ends the
+ * wait. Only one dlopen() of an arena waits at a time.
  */
 enum opening_shm {
 	OPENING_NONE = 0, /* the whole word is 0 */
@@ -142,7 +142,8 @@ struct page_shm {
 	uint32_t site_count; /* the highest site id in use; the first is 1 */
 	uint32_t site_bytes; /* bytes in use of SITE_BYTES */
 	uint32_t sites_lost; /* sites without an id or without room */
-	uint32_t dlopens; /* calls of dlopen() ever begun */
+	uint32_t dlopens; /* calls of dlopen() ever begun; a call that waits
+			   * counts twice */
 	uint64_t unslotted_allocs; /* lost allocations of such threads */
 	uint64_t unslotted_frees;
 	uint32_t unsampled_threads; /* threads without a timer: cpu_timer.h */

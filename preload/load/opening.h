@@ -11,8 +11,8 @@
 
 /* From now on each dlopen() waits for @plan_ns at most, and then until the
  * collector has finished a write into the text of a new module, but no longer
- * than @text_ns. Once, when the collector has asked for it. Returns false where
- * that is not possible. Makes system calls. */
+ * than @text_ns. The hello calls it once, if the collector requests it. Returns
+ * false where that is not possible. Makes system calls. */
 bool opening_begin(uint64_t plan_ns, uint64_t text_ns);
 
 #endif
