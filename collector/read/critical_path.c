@@ -132,13 +132,14 @@ static uint32_t innermost(const struct path_thread *thread)
 static int change_innermost(struct path_thread *thread,
 			    const struct trace_event *event)
 {
-	thread->depth = event->depth;
-	if (event->kind == TRACE_END)
-		return 0;
-	if (grow_array(thread->names, thread->name_room,
-		       (size_t)event->depth + 1))
+	/* A damaged trace may have opened calls before the track was a
+	 * thread. */
+	if (grow_array_zeroed(thread->names, thread->name_room,
+			      (size_t)event->depth + 1))
 		return -ENOMEM;
-	thread->names[thread->depth++] = event->site ?: event->name;
+	thread->depth = event->depth;
+	if (event->kind == TRACE_BEGIN)
+		thread->names[thread->depth++] = event->site ?: event->name;
 	return 0;
 }
 

@@ -247,6 +247,31 @@ TEST(path_forgives_inexact_clocks_of_a_waker)
 	ck_assert_uint_eq(path_row_named("put", 101).hand_over_ns, 10 * US);
 }
 
+/* A damaged trace: the track has open slices when it becomes a thread. */
+TEST(path_of_a_late_thread_has_its_calls)
+{
+	const struct out_thread thread = { .uuid = 6000,
+					   .sequence = 99,
+					   .pid = 7,
+					   .tid = 106,
+					   .name = "late",
+					   .start_ns = START_NS };
+
+	rig_call(0, MAIN, 0, 900 * US);
+	rig_sequence(6000, 0, "context", 0);
+	for (int i = 0; i < 3; i++)
+		rig_event((struct out_event){ .type = OUT_BEGIN,
+					      .name = "deep" });
+	wrote(out_perfetto_thread(ROOM, &thread));
+	for (int i = 0; i < 3; i++)
+		rig_event((struct out_event){ .type = OUT_END,
+					      .delta_ns = 400 * US });
+	find_path_of_run();
+	check_sum();
+	ck_assert_uint_eq(g_path->length_ns, 1200 * US);
+	ck_assert_uint_eq(path_row_named("", 106).ran_ns, 1200 * US);
+}
+
 TEST(path_of_a_trace_without_calls_is_empty)
 {
 	find_path_of_run();
