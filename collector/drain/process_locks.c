@@ -199,6 +199,7 @@ static void take_release(struct process_locks *locks,
 			.function = item->b },
 		.ns = locks_ns(locks, item->clock),
 	};
+	uint32_t at;
 
 	if (!known)
 		return;
@@ -212,8 +213,12 @@ static void take_release(struct process_locks *locks,
 		memmove(known->hold, known->hold + RELEASES_MAX / 2,
 			known->count * sizeof(hold));
 	}
-	if (!grow_array(known->hold, known->room, known->count + 1))
-		known->hold[known->count++] = hold;
+	if (grow_array(known->hold, known->room, known->count + 1))
+		return;
+	/* An item may come late (order.h). */
+	for (at = known->count++; at && known->hold[at - 1].ns > hold.ns; at--)
+		known->hold[at] = known->hold[at - 1];
+	known->hold[at] = hold;
 }
 
 /* Returns the youngest thread with the inner id @tid, or 0. */

@@ -117,6 +117,25 @@ TEST(thread_locks_unproved_names_are_unknown, EACH(0, ARRAY_SIZE(g_unproved)))
 	ck_assert_msg(!trace_has("worker-0"), "%s", test->what);
 }
 
+/* An item that comes late must not shorten the unknown time: of 8 ms only 3 are
+ * known to be of worker-0. */
+TEST(thread_locks_late_releases_are_sorted)
+{
+	static const uint64_t release_ms[] = { 13, 18, 15 };
+
+	begin_rig();
+	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
+	for (size_t i = 0; i < ARRAY_SIZE(release_ms); i++) {
+		put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, release_ms[i], LOCK, 0);
+		thread_locks_flush(&g_rig->thread[0]);
+		order_release_all(
+			process_locks_order(process_locks_of(&g_rig->process)));
+	}
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 19, LOCK, 0);
+	end_rig();
+	ck_assert(trace_has("unknown"));
+}
+
 TEST(thread_locks_owner_at_a_timeout_held_the_lock)
 {
 	begin_rig();
