@@ -274,19 +274,24 @@ static struct calls_curve *find_curve(struct calls *calls,
 			least = curve;
 	}
 	if (calls->curve_count == ARRAY_SIZE(calls->curves)) {
+		/* A curve that lost its place does not come back without its
+		 * first points. */
+		if (!least || track->number < calls->curve_tracks)
+			return NULL;
 		/* A shell script starts many small processes before the large
 		 * one. */
-		if (least) {
-			calls->curves_refused += least->count;
-			*least = (struct calls_curve){ .track = track };
-		}
-		return least;
+		calls->curves_refused += least->count;
+		*least = (struct calls_curve){ 0 };
+		curve = least;
+	} else {
+		curve = calloc(1, sizeof(*curve));
+		if (!curve)
+			return NULL;
+		calls->curves[calls->curve_count++] = curve;
 	}
-	curve = calloc(1, sizeof(*curve));
-	if (!curve)
-		return NULL;
 	curve->track = track;
-	return calls->curves[calls->curve_count++] = curve;
+	calls->curve_tracks = MAX(calls->curve_tracks, track->number + 1);
+	return curve;
 }
 
 /* Merges @point into *@to, an earlier point of the same stretch. */

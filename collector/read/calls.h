@@ -3,8 +3,9 @@
  * calls - sums up a trace in one pass: the tree of all stacks of calls and
  * samples, by name; the amount of each stack by time bucket and thread
  * (time_cells.h); the longest calls over time (timeline.h) and of each function
- * (slowest.h); the gaps in recording (time_gaps.h); and the curves of the counters. Memory is bounded
- * for any trace, even a hostile one. One thread at a time.
+ * (slowest.h); the gaps in recording (time_gaps.h); and the curves of the
+ * counters. Memory is bounded for any trace, even a hostile one. One thread at
+ * a time.
  *
  * With an index only a small part of a large trace is read: chunks have sums,
  * and levels of detail have the longest calls. The time of a chunk is then
@@ -87,6 +88,8 @@ struct calls {
 	struct time_cells gaps; /* in thread 0: see time_gap_end() */
 	struct calls_curve *curves[CALLS_CURVES];
 	uint32_t curve_count;
+	uint32_t curve_tracks; /* above the numbers of tracks with a curve so
+				* far */
 	uint64_t curves_refused; /* values of counters beyond CALLS_CURVES,
 				  * negative, or with a fraction */
 	/* Bytes in use of the process with the highest peak, and the number of

@@ -8,6 +8,7 @@
 
 #include "collector/read/calls.h"
 #include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_track.h"
 #include "tests/unit/trace_rig.h"
 
 #define SEQUENCE 5
@@ -100,6 +101,34 @@ TEST(calls_of_a_trace_that_is_cut_anywhere_are_those_before)
 		ck_assert_uint_ge(sum.ns + 50, sum.calls * 50);
 		calls_free(&g_calls);
 	}
+}
+
+/* More processes at a time than there are curves. */
+TEST(calls_have_no_curve_without_its_first_points)
+{
+	const uint32_t count = CALLS_CURVES + 10;
+
+	write_head();
+	wrote(out_track_sequence(ROOM, 9));
+	for (uint32_t i = 0; i < count; i++)
+		wrote(out_track_counter(
+			ROOM, &(struct out_counter){ .uuid = 1000 + i,
+						     .parent = PROCESS,
+						     .name = CALLS_IN_USE_NAME,
+						     .multiplier = 1 }));
+	for (uint32_t round = 0; round < 3; round++)
+		for (uint32_t i = 0; i < count; i++)
+			wrote(out_track_value(ROOM, 9, 1000 + i,
+					      START_NS + round * 1000 + i,
+					      1 + 10 * round));
+	read_bytes(g_bytes);
+	ck_assert_uint_eq(g_calls->curve_count, CALLS_CURVES);
+	for (uint32_t i = 0; i < CALLS_CURVES; i++) {
+		ck_assert_uint_eq(g_calls->curves[i]->count, 3);
+		ck_assert_uint_eq(g_calls->curves[i]->points[0].value, 1);
+	}
+	ck_assert_uint_eq(g_calls->curves_refused, 3 * 10);
+	calls_free(&g_calls);
 }
 
 TEST(calls_of_deep_recursion_are_bounded)
