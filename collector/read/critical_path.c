@@ -698,6 +698,9 @@ int critical_path_read(const char *file, const struct path_wish *wish,
 	err = trace_texts_init(&path->texts, &path->budget);
 	if (!err)
 		err = walk_path(&walk, file, wish, progress);
+	/* Rows without their names would be one. */
+	if (!err && path->texts.refused)
+		err = -ENOMEM;
 	for (uint32_t i = 0; walk.threads && i < walk.thread_room; i++)
 		free(walk.threads[i].names);
 	free(walk.threads);

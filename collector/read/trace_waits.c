@@ -386,6 +386,9 @@ int trace_waits_read(const char *path, const struct trace_waits_also *also,
 			err = take_wait_event(waits, &event);
 		else if (also)
 			err = also->take(also->context, waits->reader, &event);
+	/* A wait without the name of its lock would be another one. */
+	if (!err && waits->texts.refused)
+		err = -ENOMEM;
 	if (err) {
 		trace_waits_free(&waits);
 		return err;
