@@ -157,15 +157,16 @@ static bool saw_found_function(const void *search, uint32_t text)
 	return call_search_saw_function(search, text);
 }
 
-/* Returns the name in the first condition whose argument no call has, or
- * NULL. */
+/* Returns the name in the first condition whose argument no call has, or NULL.
+ * With a time not all arguments were read. */
 static const char *unnamed_argument(const struct find_line *line,
 				    const struct call_search *search)
 {
 	const struct argument_conditions *conditions =
 		&line->expression.conditions;
 
-	for (uint32_t i = 0; i < conditions->count; i++)
+	for (uint32_t i = 0;
+	     !line->expression.compares && i < conditions->count; i++)
 		if (!(search->named >> i & 1))
 			return conditions->list[i].name;
 	return NULL;

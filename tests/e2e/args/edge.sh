@@ -44,3 +44,6 @@ run "$PERFREC" find 'edge(nosuch = 1)' data
 expect_error 1 "no call of 'edge' has an argument 'nosuch'"
 run "$PERFREC" find 'edge(arg1 = 1)' data
 expect_error 1 "no call matches 'edge\(arg1 = 1\)': 1 call has other arguments\$"
+# The results of calls with other times are not read.
+run "$PERFREC" find 'edge(ret = 42) > 1h' data
+expect_error 1 'no call matches .*: 1 call has other arguments or times$'
