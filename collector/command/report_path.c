@@ -522,8 +522,10 @@ int report_path_print(const struct report_trace_options *options, FILE *out)
 	if (!err) {
 		sort_path_pool(&view.path->hand_overs, compare_hand_overs);
 		sort_path_pool(&view.path->stops, compare_path_stops);
-		qsort_r(view.path->rows.items, view.path->rows.count,
-			sizeof(struct path_row), compare_path_rows, &order);
+		if (view.path->rows.count)
+			qsort_r(view.path->rows.items, view.path->rows.count,
+				sizeof(struct path_row), compare_path_rows,
+				&order);
 		err = options->json ? print_path_json(&view, count, out)
 				    : print_path_table(&view, count, out);
 	}
