@@ -174,19 +174,24 @@ static struct known_lock *find_known_lock(struct process_locks *locks,
 static void list_event(struct process_locks *locks,
 		       const struct lock_event *event)
 {
-	bool post = false;
+	const struct recording_setup *setup =
+		recording_setup(locks->recording);
+	bool has_room, post = false;
 
 	lock_acquire(&locks->lock);
-	if (locks->event_count < EVENTS_MAX &&
-	    !grow_array(locks->event, locks->event_room,
-			locks->event_count + 1)) {
+	has_room = locks->event_count < EVENTS_MAX &&
+		   !grow_array(locks->event, locks->event_room,
+			       locks->event_count + 1);
+	if (has_room) {
 		locks->event[locks->event_count++] = *event;
 		post = !locks->posted && !locks->ended;
 		locks->posted |= post;
 	}
 	lock_release(&locks->lock);
+	if (!has_room)
+		trace_file_leave_out(setup->trace);
 	if (post)
-		jobs_post(recording_setup(locks->recording)->jobs, &locks->job);
+		jobs_post(setup->jobs, &locks->job);
 }
 
 static void take_release(struct process_locks *locks,
@@ -677,7 +682,9 @@ static void write_lock_events(struct process_locks *locks)
 	locks->event_count = locks->event_room = 0;
 	locks->posted = false;
 	lock_release(&locks->lock);
-	for (uint32_t i = 0; i < count && trace_file_admits(trace); i++) {
+	for (uint32_t i = 0; i < count; i++) {
+		if (!trace_file_admits(trace))
+			continue;
 		name_lock(locks, &event[i], object);
 		snprintf(lock, sizeof(lock), "%.*s",
 			 (int)MAX(strlen(object), 2u) - 2, object + 1);

@@ -50,9 +50,14 @@ bool trace_file_admits(struct trace_file *file)
 	/* relaxed: a hint; a few blocks more do no harm */
 	if (atom_load_rlx(&file->extra_count) < EXTRA_BLOCKS_MAX)
 		return true;
+	trace_file_leave_out(file);
+	return false;
+}
+
+void trace_file_leave_out(struct trace_file *file)
+{
 	/* relaxed: a figure for a person */
 	atom_add_rlx(&file->left_out, 1);
-	return false;
 }
 
 uint64_t trace_file_left_out(struct trace_file *file)

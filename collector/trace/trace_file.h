@@ -143,7 +143,11 @@ void trace_file_append_late(struct trace_file *file, uint32_t sequence,
  * the packet. Packets that the trace needs are appended all the same. Any
  * thread; never waits. */
 bool trace_file_admits(struct trace_file *file);
-/* Returns how often trace_file_admits() was false. Any thread. */
+/* Counts an event that its writer drops before it asks trace_file_admits(). Any
+ * thread. */
+void trace_file_leave_out(struct trace_file *file);
+/* Returns how often trace_file_admits() was false, and the events that were
+ * dropped before. Any thread. */
 uint64_t trace_file_left_out(struct trace_file *file);
 
 /* Returns true if the file has a block of @sequence. A submitted block may not

@@ -5,7 +5,9 @@
  * nothing name nobody.
  */
 #include <errno.h>
+#include <unistd.h>
 
+#include "collector/base/jobs.h"
 #include "collector/drain/process_locks.h"
 #include "collector/drain/thread_locks.h"
 #include "collector/drain/thread_waits.h"
@@ -61,17 +63,30 @@ static bool trace_has(const char *text)
 	return memmem(g_trace, g_trace_bytes, text, strlen(text));
 }
 
-static int put(int thread, enum record_ext ext, uint32_t value, uint64_t ms,
-	       uint64_t object, uint64_t more)
+static int put_at(int thread, enum record_ext ext, uint32_t value, uint64_t ns,
+		  uint64_t object, uint64_t more)
 {
 	const struct record cells[2] = {
-		{ record_ext_word(ext, 1, value, 0),
-		  g_rig->start_ns + ms * MS },
+		{ record_ext_word(ext, 1, value, 0), g_rig->start_ns + ns },
 		{ object, more },
 	};
 
 	return thread_locks_record(&g_rig->thread[thread],
 				   g_rig->thread[thread].replay, cells, 2);
+}
+
+static int put(int thread, enum record_ext ext, uint32_t value, uint64_t ms,
+	       uint64_t object, uint64_t more)
+{
+	return put_at(thread, ext, value, ms * MS, object, more);
+}
+
+/* Hands all records of @thread over. */
+static void consume(int thread)
+{
+	thread_locks_flush(&g_rig->thread[thread]);
+	order_release_all(
+		process_locks_order(process_locks_of(&g_rig->process)));
 }
 
 TEST(thread_locks_wait_has_holder_and_waker)
@@ -127,9 +142,7 @@ TEST(thread_locks_late_releases_are_sorted)
 	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
 	for (size_t i = 0; i < ARRAY_SIZE(release_ms); i++) {
 		put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, release_ms[i], LOCK, 0);
-		thread_locks_flush(&g_rig->thread[0]);
-		order_release_all(
-			process_locks_order(process_locks_of(&g_rig->process)));
+		consume(0);
 	}
 	put(1, EXT_SYNC_WAITED, SYNC_GOT, 19, LOCK, 0);
 	end_rig();
@@ -156,6 +169,42 @@ TEST(thread_locks_short_waits_are_not_written)
 	put(1, EXT_SYNC_WAITED, SYNC_GOT, 10, LOCK, 0);
 	end_rig();
 	ck_assert(!trace_has("held_by"));
+}
+
+static int g_busy[2];
+
+/* Keeps the jobs thread busy until the other end of the pipe is closed. */
+static void be_busy(struct job *job)
+{
+	char byte;
+
+	(void)job;
+	ck_assert_int_eq(read(g_busy[0], &byte, 1), 0);
+}
+
+TEST(thread_locks_waits_without_room_are_counted)
+{
+	const uint32_t room = 65536, more = 10;
+	struct job busy = { .run = be_busy };
+	struct jobs **jobs;
+	uint64_t ns = 0;
+
+	begin_rig();
+	jobs = &g_rig->recording.setup.jobs;
+	ck_assert_int_eq(pipe(g_busy), 0);
+	ck_assert_int_eq(jobs_new("test", NULL, jobs), 0);
+	jobs_post(*jobs, &busy);
+	for (uint32_t i = 0; i < room + more; i++) {
+		put_at(1, EXT_SYNC_WAIT, SYNC_CONDITION, ns, LOCK, 0);
+		put_at(1, EXT_SYNC_WAITED, SYNC_GOT, ns += 10001, LOCK, 0);
+	}
+	consume(1);
+	ck_assert_uint_eq(trace_file_left_out(g_rig->recording.setup.trace),
+			  more);
+	close(g_busy[1]);
+	jobs_free(jobs);
+	close(g_busy[0]);
+	end_rig();
 }
 
 TEST(thread_locks_malformed_records_are_refused)
