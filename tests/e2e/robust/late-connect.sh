@@ -98,7 +98,7 @@ expect_no_match out 'early|lost  *1'
 
 record entry --exclude leaf
 expect_eq 'with --exclude: early, unconnected, spans' "$figures" '1 1 0'
-expect_match out 'early +1 program started before the collector knew the excluded functions'
+expect_match out 'early +1 program started before its filters were applied'
 
 # Two seconds, of a deadline of 20: all calls are recorded.
 LD_PRELOAD=$PWD/libslow.so STALL=$PWD/none LATE=2 start_daemon --no-cache
