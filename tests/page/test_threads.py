@@ -90,7 +90,7 @@ class Threads(PageTest):
         page.painted()
         self.assertEqual(page.text("#tip b"), "blocked on %s" % longest["name"])
         self.shot(page, "threads-wait")
-        legend = page.text(".legend")
+        legend = page.text("#view-threads .legend")
         for word in ("on CPU", "runnable", "blocked", "instant"):
             self.assertIn(word, legend)
         self.assertNotIn("stopped", legend)
@@ -143,7 +143,7 @@ class Threads(PageTest):
               if (this.canvas.closest('.timeline')) window.strokes++; return stroke.apply(this, all); }; })()""")
         page.press("3")
         page.painted()
-        self.assertIn("stopped by perfrec", page.text(".legend"))
+        self.assertIn("stopped by perfrec", page.text("#view-threads .legend"))
         self.assertGreater(page.js("window.strokes"), 10)
         self.shot(page, "threads-stops")
         self.silent(page)
