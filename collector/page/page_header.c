@@ -327,6 +327,7 @@ static void add_header_time(const struct page_data *data,
 	const struct time_cells *bars = &calls->slowest.bars;
 	uint64_t first = data->origin_ns;
 	json_t *levels = json_array(), *waits = json_array();
+	const struct page_heat heat = page_states_heat(data);
 
 	json_object_set_new(
 		header, "buckets",
@@ -348,11 +349,12 @@ static void add_header_time(const struct page_data *data,
 	}
 	json_object_set_new(header, "timeline", levels);
 	json_object_set_new(header, "waits", waits);
-	if (data->sched)
-		json_object_set_new(
-			header, "cpu_heat",
-			json_pack("{s:o}", "width_ns",
-				  page_number_json(page_states_heat_ns(data))));
+	if (heat.count)
+		json_object_set_new(header, "cpu_heat",
+				    json_pack("{s:o, s:o}", "first_ns",
+					      page_number_json(heat.first_ns),
+					      "width_ns",
+					      page_number_json(heat.width_ns)));
 }
 
 static const char *unit_of_curve(const struct calls *calls,

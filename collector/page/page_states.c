@@ -143,20 +143,20 @@ void page_states_put(const struct page_data *data, struct page_columns *columns)
 
 /* --- CPU use --- */
 
-static uint64_t heat_end(const struct page_data *data)
+struct page_heat page_states_heat(const struct page_data *data)
 {
-	return MIN(data->calls->tree.totals.last_ns,
-		   data->calls->range.to_ns - 1) -
-	       data->origin_ns;
-}
+	const struct time_range *range = &data->calls->range;
+	uint64_t first = MAX(data->origin_ns, range->from_ns);
+	uint64_t last = MIN(data->calls->tree.totals.last_ns, range->to_ns - 1);
+	struct page_heat heat = { .first_ns = first - data->origin_ns,
+				  .width_ns = HEAT_NS };
 
-uint64_t page_states_heat_ns(const struct page_data *data)
-{
-	uint64_t width = HEAT_NS;
-
-	while (heat_end(data) / width >= HEAT_ENTRIES_MAX)
-		width *= 5;
-	return data->sched ? width : 0;
+	if (!data->sched || last < first)
+		return (struct page_heat){ 0 };
+	while ((last - first) / heat.width_ns >= HEAT_ENTRIES_MAX)
+		heat.width_ns *= 5;
+	heat.count = (last - first) / heat.width_ns + 1;
+	return heat;
 }
 
 static int compare_tids(const void *a, const void *b)
@@ -181,7 +181,7 @@ static uint32_t find_tids(const struct calls *calls, int64_t *tids)
 	return kept;
 }
 
-/* Adds a stretch on a CPU, by the origin of times. */
+/* Adds a stretch on a CPU; its times count from the first entry. */
 static void add_heat(uint64_t *heat, uint64_t width, uint64_t from, uint64_t to)
 {
 	while (from < to) {
@@ -195,31 +195,27 @@ static void add_heat(uint64_t *heat, uint64_t width, uint64_t from, uint64_t to)
 void page_states_put_heat(const struct page_data *data,
 			  struct page_columns *columns)
 {
-	const uint64_t width = page_states_heat_ns(data);
-	const uint64_t count = width ? heat_end(data) / width + 1 : 0;
-	uint64_t *heat = calloc(count + 1, sizeof(*heat));
+	const struct page_heat size = page_states_heat(data);
+	const uint64_t first = data->origin_ns + size.first_ns;
+	uint64_t *heat = calloc(size.count + 1, sizeof(*heat));
 	int64_t *tids = calloc(data->calls->tree.thread_count, sizeof(*tids));
 	uint32_t tid_count =
-		heat && tids && count ? find_tids(data->calls, tids) : 0;
+		heat && tids && size.count ? find_tids(data->calls, tids) : 0;
 
 	for (uint32_t i = 0; i < tid_count; i++) {
 		const struct trace_stretch *at;
 		uint32_t stretches =
 			trace_sched_stretches(data->sched, tids[i], &at);
 
-		for (uint32_t k = 0; k < stretches; k++) {
-			uint64_t first = MAX(data->origin_ns,
-					     data->calls->range.from_ns);
-			uint64_t from = MAX(at[k].from, first);
-			uint64_t to = MAX(at[k].to, first);
-
-			add_heat(heat, width, from - data->origin_ns,
-				 MIN(to - data->origin_ns, count * width));
-		}
+		for (uint32_t k = 0; k < stretches; k++)
+			add_heat(heat, size.width_ns,
+				 MAX(at[k].from, first) - first,
+				 MIN(MAX(at[k].to, first) - first,
+				     size.count * size.width_ns));
 	}
 	if (tid_count) {
 		page_columns_begin(columns, "u", "cpu_heat.ns");
-		for (uint64_t i = 0; i < count; i++)
+		for (uint64_t i = 0; i < size.count; i++)
 			page_columns_put(columns, heat[i]);
 	}
 	free(heat);

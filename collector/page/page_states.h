@@ -12,8 +12,12 @@
 void page_states_put(const struct page_data *data,
 		     struct page_columns *columns);
 
-/* Returns the width of the entries of cpu_heat.ns; 0: no switches. */
-uint64_t page_states_heat_ns(const struct page_data *data);
+/* The entries of cpu_heat.ns; first_ns counts from the origin of times. */
+struct page_heat {
+	uint64_t first_ns, width_ns, count;
+};
+/* Returns zeros without switches, or if no event is in the range of the page. */
+struct page_heat page_states_heat(const struct page_data *data);
 /* Writes the column cpu_heat.ns, or nothing without switches or memory. */
 void page_states_put_heat(const struct page_data *data,
 			  struct page_columns *columns);

@@ -166,6 +166,12 @@ class Recorded(PageTest):
         page.js("document.querySelector('#view-threads [aria-label=\"All: show the whole time\"]').click()")
         page.painted()
         self.assertEqual(page.js(seen), before)
+        if whole["totals"]["sched_threads"]:
+            page.click_on("#cpu-heat-button")
+            page.js("document.querySelector('.cpu-heat').focus()")
+            page.press("Home")
+            first = page.js("document.querySelector('.cpu-heat').getAttribute('aria-valuetext')")
+            self.assertAlmostEqual(float(first.split()[0]), begin / 1e9, 3)
         self.silent(page)
 
     def test_where_time_went(self):

@@ -18,7 +18,9 @@ export class CpuHeat {
   constructor(store) {
     this.store = store;
     this.cells = store.recording.data.numbers('cpu_heat.ns');
-    this.width = store.recording.header.cpu_heat?.width_ns ?? 0;
+    const { first_ns: first, width_ns: width } = store.recording.header.cpu_heat ?? { first_ns: 0, width_ns: 0 };
+    this.first = first;
+    this.width = width;
     this.isThere = this.width > 0 && this.cells.length > 1;
     this.rows = [50, 25, 10, 5].find((rows) => this.cells.length >= 8 * rows) ?? 5;
     this.columns = Math.ceil(this.cells.length / this.rows);
@@ -61,12 +63,12 @@ export class CpuHeat {
     const { rows, columns, step } = this;
     const height = rows * CELL_HIGH;
     const g = context(this.canvas, this.map.clientWidth, height + CPU_AXIS);
-    drawAxis(g, { from: 0, to: columns * rows * this.width }, { x: 0, y: height, width: columns * step, height });
+    drawAxis(g, { from: this.first, to: this.first + columns * rows * this.width }, { x: 0, y: height, width: columns * step, height });
     const { span } = this.store;
     g.fillStyle = color('--cpu');
     for (const [i, ns] of this.cells.entries()) {
-      const at = i * this.width;
-      const isOut = span && (at + this.width <= span.from || at >= span.to);
+      const { from, to } = this.spanOf(i);
+      const isOut = span && (to <= span.from || from >= span.to);
       g.globalAlpha = (ns ? 0.12 + (0.88 * ns) / this.most : 0.04) * (isOut ? 0.3 : 1);
       g.fillRect(Math.floor(i / rows) * step, (i % rows) * CELL_HIGH, Math.max(1, step - 0.5), CELL_HIGH - 0.5);
     }
@@ -87,12 +89,12 @@ export class CpuHeat {
 
   /** @param {number} cell @returns {import('./axis.js').Span} */
   spanOf(cell) {
-    return { from: cell * this.width, to: (cell + 1) * this.width };
+    return { from: this.first + cell * this.width, to: this.first + (cell + 1) * this.width };
   }
 
   choose() {
     const [from, to] = [Math.min(this.anchor, this.cursor), Math.max(this.anchor, this.cursor)];
-    this.store.set({ range: this.store.rangeOf({ from: from * this.width, to: (to + 1) * this.width }) });
+    this.store.set({ range: this.store.rangeOf({ from: this.spanOf(from).from, to: this.spanOf(to).to }) });
   }
 
   /** @param {PointerEvent} event */

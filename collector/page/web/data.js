@@ -27,7 +27,7 @@ export class BadData extends Error {}
  *   time?: { first_ns: number, last_ns: number },
  *   part?: { whole_ns: number, range?: string, thread?: string },
  *   counters?: { key: string, title: string, unit: string }[],
- *   cpu_heat?: { width_ns: number },
+ *   cpu_heat?: { first_ns: number, width_ns: number },
  *   heat?: { count: number, first_ns: number, width_ns: number, exact: boolean },
  *   timeline?: { level: number, width_ns: number }[], waits?: { level: number, width_ns: number }[],
  *   heap?: { peak_ns?: number, peak_bytes?: number, peak_error_bytes?: number, resident_bytes?: number },
