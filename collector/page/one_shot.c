@@ -27,8 +27,11 @@
 
 #define URL_BYTES 512
 #define IDLE_S 30
-/* Time for further requests of the viewer after the file is fetched. */
+/* Time for further requests of the viewer after the file is fetched, and after
+ * each of them. */
 #define LINGER_MS 2000
+/* In the eventfd: the file was fetched. Other answers count 1. */
+#define FILE_FETCHED (1ULL << 32)
 
 struct one_shot {
 	struct one_shot_plan plan;
@@ -41,7 +44,7 @@ struct one_shot {
 };
 
 /* State of a request, as stored by microhttpd between calls. */
-static char nothing_yet, the_file;
+static char nothing_yet, another, the_file;
 
 static const char *content_type_of(const char *name)
 {
@@ -151,7 +154,7 @@ struct part {
  * the whole file, also without a header, and for lists of ranges. */
 static unsigned int choose_part(const char *range, struct part *part)
 {
-	uint64_t from, last = part->size;
+	uint64_t from, last = UINT64_MAX;
 	char *end;
 
 	if (!range || strncmp(range, "bytes=", 6) != 0 || strchr(range, ','))
@@ -223,12 +226,14 @@ static enum MHD_Result answer_file(struct one_shot *server,
 
 	response = fd < 0 ? NULL : respond_with_part(fd, range, &part, &status);
 	if (!response)
-		return refuse_connection(connection, status);
-	if (is_file) {
+		return refuse_connection(
+			connection, status == MHD_HTTP_RANGE_NOT_SATISFIABLE
+					    ? status
+					    : MHD_HTTP_NOT_FOUND);
+	if (is_file)
 		permit_origin(server, response);
-		*request =
-			head || part.to < part.size ? &nothing_yet : &the_file;
-	}
+	*request =
+		!is_file || head || part.to < part.size ? &another : &the_file;
 	return http_answer(connection, status, response, content_type_of(name));
 }
 
@@ -268,12 +273,12 @@ static void take_request_end(void *context, struct MHD_Connection *connection,
 			     enum MHD_RequestTerminationCode code)
 {
 	struct one_shot *server = context;
-	uint64_t one = 1;
+	uint64_t count = *request == &the_file ? FILE_FETCHED : 1;
 
 	(void)connection;
-	if (*request == &the_file &&
+	if ((*request == &the_file || *request == &another) &&
 	    code == MHD_REQUEST_TERMINATED_COMPLETED_OK)
-		if (write(server->fetched, &one, sizeof(one)) < 0)
+		if (write(server->fetched, &count, sizeof(count)) < 0)
 			log_warn("cannot end by itself: %s", strerror(errno));
 }
 
@@ -372,7 +377,7 @@ static int wait_for_any(struct one_shot *server, int signals, pid_t browser,
 		{ .fd = pidfd, .events = POLLIN },
 	};
 	bool fetched = false;
-	uint64_t times;
+	uint64_t count;
 
 	for (;;) {
 		int status, ready = poll(fds, ARRAY_SIZE(fds),
@@ -386,8 +391,8 @@ static int wait_for_any(struct one_shot *server, int signals, pid_t browser,
 		if (!ready)
 			return ONE_SHOT_FETCHED;
 		if (fds[0].revents &&
-		    read(server->fetched, &times, sizeof(times)) > 0)
-			fetched = true;
+		    read(server->fetched, &count, sizeof(count)) > 0)
+			fetched |= count >= FILE_FETCHED;
 		if (fds[1].revents)
 			return fetched ? ONE_SHOT_FETCHED : ONE_SHOT_STOPPED;
 		if (!fds[2].revents)

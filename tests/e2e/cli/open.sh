@@ -59,7 +59,7 @@ for text, begin, end in parts:
             206, body[begin:end], f'bytes {begin}-{end - 1}/{size}'):
         body = f'{text}: {status} {headers}'.encode()
 for text, status in ('bytes=4-2', 200), ('bytes=0-1,3-4', 200), (f'bytes={size}-', 416), \
-        ('lines=1-2', 200), ('bytes=', 200), ('bytes=x-2', 200):
+        (f'bytes={size + 1}-', 416), ('lines=1-2', 200), ('bytes=', 200), ('bytes=x-2', 200):
     if fetch(file, Range=text)[0] != status:
         body = f'{text}: not {status}'.encode()
 open('got.new', 'wb').write(body)
