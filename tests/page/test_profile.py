@@ -229,6 +229,19 @@ class Stacks(PageTest):
         self.assertTrue(page.js("document.activeElement.classList.contains('flame')"))
         self.silent(page)
 
+    def test_many_cuts(self):
+        """The stacks with each of eight functions."""
+        data = sample.Data()
+        data.functions(["f%d" % i for i in range(8)] + ["other"])
+        data.nodes([(i, i + 1) for i in range(8)] + [(0, 9)])
+        data.value("wall", "nanoseconds", [(7, 100), (8, 50)])
+        page = self.sample("many-cuts", data.base64())
+        for i in range(8):
+            self.walk(page, *["ArrowDown"] * (i + 1))
+            self.menu(page, "Only stacks with f%d" % i)
+            self.assertTrue(self.walk(page).startswith("all, total 100 ns"), page.text(self.ITEM))
+        self.silent(page)
+
     def test_copy(self):
         """A name and a stack, with marks of hostile names made visible."""
         page = self.sample("stacks", stacks().base64())

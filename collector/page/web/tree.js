@@ -38,7 +38,7 @@ export class Stacks {
     this.cuts = recording.functions ? Array.from({ length: recording.functions }, (_, fn) =>
       (fold?.(fn) ? 1 : 0) | (hide?.(fn) ? 2 : 0) | only.reduce((bits, test, i) => bits | (test(fn) ? 4 << i : 0), 0)) : [];
     const wanted = ((1 << only.length) - 1) << 2;
-    const bits = new Uint8Array(count);
+    const bits = new Int32Array(count);
     for (let n = 1; n < count; n++) {
       const [above, cut] = [recording.parent[n], this.cuts[this.fn[n]]];
       this.parent[n] = this.own[above];
