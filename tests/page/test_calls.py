@@ -104,6 +104,25 @@ class Calls(PageTest):
         self.shot(page, "calls-shown")
         self.silent(page)
 
+    def test_without_durations(self):
+        """A function without durations over time has no map, and not that of the function before."""
+        data = sample.Rich().data
+        for name, numbers in (("function", [1, 2]), ("duration", [100, 50]), ("stopped", [0, 0]), ("thread", [1, 1]),
+                              ("depth", [0, 1]), ("unfinished", [0, 0]), ("arguments", [0, 0])):
+            data.column("slow." + name, "u", numbers)
+        data.column("slow.begin", "d", [10, 20])
+        data.header["heat"] = {"count": 10, "first_ns": 0, "width_ns": 10**8, "exact": True}
+        data.column("heat.bucket", "d", [0])
+        for name, number in (("function", 1), ("ns", 96), ("calls", 1)):
+            data.column("heat." + name, "u", [number])
+        page = self.sample("without-durations", data.base64())
+        page.click_on("#tab-calls")
+        for function, hidden in (("main", False), ("serve", True), ("main", False)):
+            page.js(CHOOSE % function)
+            page.painted()
+            self.assertEqual(page.js("document.querySelector('.heat').hidden"), hidden, function)
+        self.silent(page)
+
     def test_choose_by_mouse(self):
         """Dragging over the histogram chooses durations; over the map also the time; Escape and a click end it."""
         page = self.opened("request")

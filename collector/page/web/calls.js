@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { amount, moment, shorten } from './format.js';
+import { amount, moment, shorten, visible } from './format.js';
 import { announce, button, chooser, context, el, facts, fill, hideTip, showTip, soon } from './dom.js';
 import { SMALL, drawAxis, spanText } from './axis.js';
 import { barWidth } from './model.js';
@@ -40,7 +40,7 @@ function readSlowest({ data, functions, threads }) {
     const states = parts.map((part) => part[i] ?? 0);
     const call = {
       fn: fn[i], begin: begin[i], duration: duration[i] ?? 0, stopped: stopped[i] ?? 0, thread: thread[i], depth: depth[i] ?? 0,
-      unfinished: Boolean(unfinished[i]), text: data.text(text[i]), states: states.some((ns) => ns > 0) ? states : null,
+      unfinished: Boolean(unfinished[i]), text: visible(data.text(text[i])), states: states.some((ns) => ns > 0) ? states : null,
     };
     const list = calls.get(fn[i]);
     if (list) list.push(call);
@@ -124,6 +124,7 @@ export class CallsView {
     if (fn !== this.fn) {
       this.fn = fn;
       this.readHeat();
+      this.map.hidden = !this.rows.length;
       this.names.select.value = String(fn);
       this.map.setAttribute('aria-label', `Durations of ${shorten(recording.name(fn), 200)} over time`);
     }
