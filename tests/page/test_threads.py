@@ -137,6 +137,7 @@ class Threads(PageTest):
         rich.data = sample.Data()
         rich.entries = {key: [] for key in rich.entries}
         rich.fill()
+        rich.data.header["waits"] = [{"level": 0, "width_ns": 1}]
         page = self.sample("stops", rich.data.base64())
         page.js("""(() => { const stroke = CanvasRenderingContext2D.prototype.stroke; window.strokes = 0;
             CanvasRenderingContext2D.prototype.stroke = function (...all) {
@@ -144,6 +145,7 @@ class Threads(PageTest):
         page.press("3")
         page.painted()
         self.assertIn("stopped by perfrec", page.text("#view-threads .legend"))
+        self.assertNotIn("waits for", page.text("#view-threads .legend"))
         self.assertGreater(page.js("window.strokes"), 10)
         self.shot(page, "threads-stops")
         self.silent(page)

@@ -125,7 +125,8 @@ export class TimelineView {
     this.onopen = onopen;
     this.heads = [...(store.recording.header.timeline ?? [])].sort((a, b) => a.width_ns - b.width_ns);
     this.isThere = this.heads.length > 0;
-    this.waitHeads = [...(store.recording.header.waits ?? [])].sort((a, b) => a.width_ns - b.width_ns);
+    this.waitHeads = (store.recording.header.waits ?? []).filter(({ level }) => store.recording.data.columns.get(`waits.${level}.begin`)?.head.count)
+      .sort((a, b) => a.width_ns - b.width_ns);
     this.states = new States(store.recording);
     this.counters = seriesOf(store.recording).filter((one) => one.isCounter);
     this.showsCounters = false;
