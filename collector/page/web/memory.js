@@ -123,11 +123,7 @@ export class MemoryView {
 
   /** @returns {{ from: number, to: number }} */
   span() {
-    const { range } = this.store.state;
-    const { buckets } = this.store.recording.header;
-    if (range && buckets)
-      return { from: buckets.first_ns + range.from * buckets.width_ns, to: buckets.first_ns + range.to * buckets.width_ns };
-    return { from: Math.min(this.store.recording.header.time?.first_ns ?? 0, this.times[0]), to: Math.max(1, this.times[this.times.length - 1]) };
+    return this.store.span ?? { from: Math.min(this.store.recording.header.time?.first_ns ?? 0, this.times[0]), to: Math.max(1, this.times[this.times.length - 1]) };
   }
 
   draw() {
