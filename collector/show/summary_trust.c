@@ -87,6 +87,8 @@ static void doubt_calls(const struct summary *summary, struct trust *trust)
 	uint64_t lost = totals->dropped_spans + totals->unslotted_spans +
 			totals->vfork_spans + totals->muted_spans +
 			totals->edge_spans;
+	bool broken = totals->refused_programs || totals->broken_rings ||
+		      totals->unconnected_starts;
 	double share = trust_share(totals->counted_calls,
 				   totals->spans + totals->counted_calls);
 	char count[SIZE_TEXT];
@@ -104,15 +106,12 @@ static void doubt_calls(const struct summary *summary, struct trust *trust)
 			  lost == 1 ? " was" : "s were",
 			  part < 0.001 ? "less than " : "",
 			  100 * MAX(part, 0.001));
-	} else if (!summary_losses_none(summary)) {
-		add_doubt(trust,
-			  totals->refused_programs || totals->broken_rings ||
-					  totals->unconnected_starts
-				  ? TRUST_POOR
-				  : TRUST_FAIR,
+	}
+	/* Lost calls are among the losses. */
+	if (broken || (!lost && !summary_losses_none(summary)))
+		add_doubt(trust, broken ? TRUST_POOR : TRUST_FAIR,
 			  TIMES " calls cpu waited",
 			  "parts of the recording are lost");
-	}
 	if (share >= FAIR_SHARE)
 		add_doubt(trust, TRUST_FAIR, "wall",
 			  "%.1f %% of calls have no times of their own",

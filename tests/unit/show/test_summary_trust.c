@@ -79,6 +79,10 @@ TEST(each_doubt_has_its_words_and_its_level)
 	summary.totals.refused_programs = 1;
 	expect_trust(&summary,
 		     "  trust      poor: parts of the recording are lost\n");
+	summary.totals.dropped_spans = 1;
+	expect_trust(&summary,
+		     "  trust      poor: 1 call was lost (less than 0.1 %); "
+		     "parts of the recording are lost\n");
 	summary = healthy;
 	summary.totals.counted_calls = 3000000;
 	summary.totals.functions_off = 1;
@@ -115,7 +119,7 @@ TEST(all_doubts_have_room)
 	summary.totals.trace_stopped = NULL;
 	summary_trust_judge(&summary, &trust);
 	ck_assert_int_eq(trust.level, TRUST_POOR);
-	ck_assert_uint_le(trust.count, TRUST_DOUBTS_MAX);
+	ck_assert_uint_eq(trust.count, TRUST_DOUBTS_MAX);
 	for (size_t i = 0; i < trust.count; i++)
 		ck_assert_uint_lt(strlen(trust.doubts[i].text),
 				  sizeof(trust.doubts[i].text) - 1);
