@@ -270,9 +270,8 @@ static void print_waits(const struct summary *summary, FILE *out)
 			size_format_count(totals->waits, count),
 			size_plural(totals->waits),
 			size_format_ns(totals->wait_ns, time),
-			summary->settings.overhead > 0
-				? "a larger --ring-size, or --on-full drop"
-				: "--overhead 5%");
+			summary->settings.overhead > 0 ? SUMMARY_STOPPED_LESS
+						       : "--overhead 5%");
 }
 
 static void print_skipped_maps(const struct summary_totals *totals, FILE *out)

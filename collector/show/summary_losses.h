@@ -11,6 +11,10 @@
 
 #include "collector/read/summary_read.h"
 
+/* Options that stop a program with a budget less: --overhead is the advice
+ * without one. */
+#define SUMMARY_STOPPED_LESS "a larger --ring-size, or --on-full drop"
+
 /* Returns true if summary_losses_print() would print nothing. */
 bool summary_losses_none(const struct summary *summary);
 

@@ -78,7 +78,9 @@ static void doubt_slowdown(const struct summary *summary, struct trust *trust)
 			  size_plural(totals->waits),
 			  size_format_ns(totals->wait_ns, time),
 			  totals->threads > 1 ? " summed over threads" : "")
-			->next = "perfrec record --overhead 5% -- COMMAND";
+			->next = summary->settings.overhead > 0
+					 ? SUMMARY_STOPPED_LESS
+					 : summary_slowed_next(summary);
 }
 
 static void doubt_calls(const struct summary *summary, struct trust *trust)

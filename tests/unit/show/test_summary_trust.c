@@ -107,6 +107,22 @@ TEST(each_doubt_has_its_words_and_its_level)
 		     "MiB\n");
 }
 
+TEST(a_stopped_program_gets_the_advice_that_fits_its_budget)
+{
+	struct summary summary = healthy;
+	struct trust trust;
+
+	summary.totals.waits = 1;
+	summary.totals.wait_ns = 100 * MS;
+	summary_trust_judge(&summary, &trust);
+	ck_assert_str_eq(trust.doubts[0].next,
+			 "perfrec record --overhead 5% -- COMMAND");
+	summary.settings.overhead = 0.05;
+	summary_trust_judge(&summary, &trust);
+	ck_assert_str_eq(trust.doubts[0].next,
+			 "a larger --ring-size, or --on-full drop");
+}
+
 /* As many doubts as there can be, with the largest numbers. */
 TEST(all_doubts_have_room)
 {
