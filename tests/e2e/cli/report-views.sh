@@ -17,7 +17,7 @@ refused()
 build_calls
 run_ok "$PERFREC" record --alloc=off --cpu=off -q -o data ./calls 5000
 
-refused 2 "--view 'all': choose functions, cpu, heap, span, wait or io" --view all data
+refused 2 "--view 'all': choose functions, cpu, heap, span, wait, lock, path or io" --view all data
 refused 2 "option '--view' needs a value" --view
 refused 2 "--sort 'calls': choose self, total, samples or name" \
 	--sort calls --view cpu data

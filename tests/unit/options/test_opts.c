@@ -10,6 +10,7 @@
 #include <inttypes.h>
 
 #include "collector/base/log.h"
+#include "collector/command/report_trace.h"
 #include "collector/options/collect_options.h"
 #include "collector/options/opts_inner.h"
 #include "collector/options/spelling.h"
@@ -115,16 +116,23 @@ TEST(opts_words_stand_in_the_order_of_their_enum)
 				 words[i].word);
 }
 
+static bool view_has_key(const char *name, const char *key, const char **keys)
+{
+	const struct report_view *view = report_view_find(name);
+	const struct report_trace_view *trace = report_trace_find(name);
+
+	ck_assert_msg(view || trace, "there is no view '%s'", name);
+	if (view)
+		return report_view_has_key(view, key, keys);
+	*keys = trace->key_text;
+	return report_trace_has_key(trace, key);
+}
+
 TEST(opts_sort_has_the_keys_of_all_views)
 {
 	const char *const *views = opts_rows[OPT_VIEW].choices;
 	const char *const *words = opts_rows[OPT_SORT].choices;
-	/* The last one has no profile, and keys of the first view. */
-	size_t profiles = 1;
 
-	while (views[profiles] && strcmp(views[profiles], "io") != 0)
-		profiles++;
-	ck_assert_ptr_nonnull(views[profiles]);
 	ck_assert_str_eq(views[0], "functions");
 	for (size_t i = 0; words[i]; i++) {
 		bool known = strstr("self total calls name median p99 max",
@@ -133,20 +141,15 @@ TEST(opts_sort_has_the_keys_of_all_views)
 		const char *keys;
 
 		known |= range_report_find_order(words[i], &order, &keys);
-		for (size_t j = 1; j < profiles; j++) {
-			const struct report_view *view =
-				report_view_find(views[j]);
-
-			ck_assert_ptr_nonnull(view);
-			known |= report_view_has_key(view, words[i], &keys);
-		}
+		for (size_t j = 1; views[j]; j++)
+			known |= view_has_key(views[j], words[i], &keys);
 		ck_assert_msg(known, "no view has the key '%s'", words[i]);
 	}
-	for (size_t j = 1; j < profiles; j++) {
+	for (size_t j = 1; views[j]; j++) {
 		char list[256], *key;
 		const char *keys;
 
-		report_view_has_key(report_view_find(views[j]), "", &keys);
+		view_has_key(views[j], "", &keys);
 		snprintf(list, sizeof(list), "%s", keys);
 		for (key = strtok(list, ", "); key; key = strtok(NULL, ", "))
 			if (strcmp(key, "or") != 0)
@@ -298,7 +301,8 @@ static const struct {
 	{ OPT_ON_FULL, "", "choose block or drop" },
 	{ OPT_ON_FULL, "dro", "choose block or drop" },
 	{ OPT_ON_FULL, "drops", "choose block or drop" },
-	{ OPT_VIEW, "all", "choose functions, cpu, heap, span, wait or io" },
+	{ OPT_VIEW, "all",
+	  "choose functions, cpu, heap, span, wait, lock, path or io" },
 	{ OPT_FILTER, "", NULL },
 	{ OPT_FILTER, "@", NULL },
 	{ OPT_CATEGORIES, "", NULL },
