@@ -555,15 +555,19 @@ static void add_view_row(const struct sheet *sheet, const struct pprof_row *row,
 static void print_view_order(const struct sheet *sheet, FILE *out)
 {
 	const struct report_view *view = sheet->options->view;
+	const struct column *first = view->columns;
 
 	if (sheet->options->sort ||
 	    !strncmp(sheet->sort, view->keys, strlen(sheet->sort)))
 		return;
+	while (!first->key ||
+	       strncmp(first->key, view->keys, strlen(first->key)))
+		first++;
 	if (!strcmp(sheet->sort, ON_CPU_KEY))
 		summary_sched_print_order(sheet->summary, out);
 	else
 		fprintf(out, "\n  by %s, because %s is 0\n", sheet->sort,
-			view->columns[0].title);
+			first->title);
 }
 
 static int print_view_rows(const struct sheet *sheet, FILE *out)
@@ -928,6 +932,7 @@ int report_view_print(const struct summary *summary,
 	    !summary_sched_known(summary))
 		summary_sched_log_unknown(summary, options->dir, "--view wait");
 	else if (err == -ENOENT && !summary->totals.spans &&
+		 !summary->totals.counted_calls &&
 		 !strcmp(options->view->name, "span"))
 		log_err("'%s' has no calls: build the program with perfrec cc, "
 			"or record it with --patch; --view cpu and --view heap "

@@ -32,6 +32,8 @@ refused 1 "no such folder: 'nowhere'" --view cpu nowhere
 # A program without hooks has no calls, which is said, with a way out.
 run_ok "$PERFREC" record --alloc=off --cpu=off -q -o plain true
 refused 1 "'plain' has no calls: build the program with perfrec cc, or" --view span plain
+run_ok "$PERFREC" record --count '*' --alloc=off --cpu=off --sched=off -q -o counted ./calls 5
+refused 1 "'counted' has no calls with CPU time, .*: there is no span" --view span counted
 run "$PERFREC" graph main plain
 expect_error 1 "'plain' has no calls: build the program with perfrec cc, or"
 run "$PERFREC" find main plain

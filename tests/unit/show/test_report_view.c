@@ -43,26 +43,41 @@ static void put_waits(struct out_pprof *out)
 			 (int64_t[]){ 2, 50 * MS }, NULL);
 }
 
-static void write_waits(void)
+static void write_profile(const char *name, const struct out_value_type *types,
+			  void (*put)(struct out_pprof *out))
 {
-	static const struct out_value_type types[] = {
-		{ "waits", "count" }, { "blocked", "nanoseconds" }
-	};
 	const struct out_head head = { .types = types,
 				       .count = 2,
 				       .default_type = 1,
-				       .period_type = { "blocked",
-							"nanoseconds" } };
+				       .period_type = types[1] };
 	const struct out_profile_end end = { 1, 2, NULL, 0 };
 	int fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct out_pprof *out;
 
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_eq(out_pprof_new(fd, OFFCPU_PROFILE_NAME, &head, &out),
-			 0);
-	put_waits(out);
+	ck_assert_int_eq(out_pprof_new(fd, name, &head, &out), 0);
+	put(out);
 	ck_assert_int_eq(out_pprof_close(&out, 0, &end), 0);
 	close(fd);
+}
+
+static void write_waits(void)
+{
+	static const struct out_value_type types[] = {
+		{ "waits", "count" }, { "blocked", "nanoseconds" }
+	};
+
+	write_profile(OFFCPU_PROFILE_NAME, types, put_waits);
+}
+
+/* Calls without times. */
+static void put_counted(struct out_pprof *out)
+{
+	out_pprof_function(out, &(struct out_function){ 1, "f", "p.c", 1 });
+	out_pprof_location(
+		out, &(struct out_location){ 1, 0, 0,
+					     &(struct out_line){ 1, 1 }, 1 });
+	out_pprof_sample(out, (uint64_t[]){ 1 }, 1, (int64_t[]){ 4, 0 }, NULL);
 }
 
 static struct summary *make_summary(int threads)
@@ -167,4 +182,20 @@ TEST(wait_view_without_its_file_is_refused, EACH(0, 2))
 
 	ck_assert_ptr_null(print_view("wait", _i, false, &err));
 	ck_assert_int_eq(err, -ENOENT);
+}
+
+TEST(a_view_names_the_key_that_is_0)
+{
+	static const struct out_value_type types[] = {
+		{ "calls", "count" }, { "wall", "nanoseconds" }
+	};
+	char *text;
+	int err;
+
+	write_profile(SPAN_PROFILE_NAME, types, put_counted);
+	text = print_view("span", 0, false, &err);
+	ck_assert_int_eq(err, 0);
+	ck_assert_ptr_nonnull(
+		strstr(text, "\n  by calls, because self time is 0\n"));
+	free(text);
 }
