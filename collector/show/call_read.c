@@ -30,7 +30,7 @@ struct open_call {
 	enum open_state state;
 	bool inside; /* called by, or itself, a call selected by --function */
 	struct call_arguments *kept;
-	struct call_arguments *of_wait; /* of its begin, for its end */
+	struct call_arguments *of_wait; /* from its start, for its end */
 };
 
 struct call_track {
@@ -117,12 +117,15 @@ static bool has_renamed_threads(const char *path,
 	struct trace_reader *trace;
 	const struct trace_track *track;
 	struct trace_event event;
-	bool renamed = false;
+	bool renamed;
+	int got;
 
 	if (trace_reader_open_parts(path, index, &choice, &trace))
 		return true;
-	while (trace_reader_next(trace, &event) > 0)
-		;
+	do
+		got = trace_reader_next(trace, &event);
+	while (got > 0);
+	renamed = got < 0;
 	for (uint32_t i = 0; (track = trace_reader_track(trace, i)); i++)
 		renamed |= track->renamed;
 	trace_reader_close(&trace);
