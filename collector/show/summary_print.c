@@ -350,6 +350,7 @@ static void print_cost(const struct summary *summary, bool verbose, FILE *out)
 	summary_budget_print_cost(summary, verbose, out);
 	summary_sched_print_cost(summary, out);
 }
+
 /* Returns true if perfrec's own time exceeds the remaining time of functions,
  * so the times of small functions are mostly error. Measured waits do not
  * count. */
