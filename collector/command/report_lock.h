@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * report_lock - `perfrec report --view lock`: for whom threads waited. For each
- * lock its waits, and the functions and threads that held it meanwhile; for
- * condition variables, semaphores and the like those that ended the waits.
+ * report_lock - `perfrec report --view lock`: for whom threads waited. Each lock
+ * has its waits, and the functions and threads that held it meanwhile. Condition
+ * variables, semaphores and the like have their wakers instead.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_REPORT_LOCK_H
 #define PERFREC_COLLECTOR_COMMAND_REPORT_LOCK_H

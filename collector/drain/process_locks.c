@@ -2,7 +2,7 @@
  *
  * process_locks - the records of a process' threads arrive sorted by clock, and
  * each release comes before the end of the wait that it ended. So when a wait
- * ends, all releases of its lock since its begin are known. Each of them ends
+ * ends, all releases of its lock since its start are known. Each of them ends
  * the ownership of its thread, which began at the release before it, or when
  * that thread's own wait ended. The thread with the longest ownership within
  * the wait held the lock; the last release before the end woke the waiter.
@@ -66,7 +66,7 @@
 struct hold {
 	struct lock_place by;
 	uint64_t ns; /* of the release; 0: no hold */
-	uint64_t since_ns; /* its begin; 0: unknown */
+	uint64_t since_ns; /* its start; 0: unknown */
 	uint64_t flow; /* to the waiter that it woke */
 	bool listed; /* as an event */
 };
@@ -174,8 +174,7 @@ static struct known_lock *find_known_lock(struct process_locks *locks,
 static void list_event(struct process_locks *locks,
 		       const struct lock_event *event)
 {
-	const struct recording_setup *setup =
-		recording_setup(locks->recording);
+	const struct recording_setup *setup = recording_setup(locks->recording);
 	bool has_room, post = false;
 
 	lock_acquire(&locks->lock);
@@ -276,8 +275,8 @@ static void add_share(struct shares *shares, const struct hold *hold,
 	}
 }
 
-/* Returns the longest holder, if it is that (or nearly) whoever held the lock
- * in the unknown parts; otherwise no hold. */
+/* Returns the longest holder, or no hold if another thread may have held the
+ * lock clearly longer in the unknown parts. */
 static struct hold longest_holder(const struct shares *shares)
 {
 	const struct share *best = NULL;
@@ -387,7 +386,7 @@ static bool follow_stretch(struct known_lock *known,
 }
 
 /* Returns the release by the owner that @wait saw, shortly before its
- * begin. */
+ * start. */
 static struct hold early_release(struct process_locks *locks,
 				 const struct known_lock *known,
 				 const struct lock_wait *wait)

@@ -33,12 +33,12 @@ struct lock_wait {
 	uint64_t from_ns, to_ns;
 	const char *object; /* its name, by the kernel's switches; or NULL */
 	uint32_t thread; /* number */
-	/* Inner tids that the program saw at the begin, and, without success,
-	 * at the end; 0: none. */
+	/* Inner tids that the program saw at the start and, without success, at
+	 * the end; 0: none. */
 	uint32_t owner, last_owner;
 	uint32_t call; /* as in struct thread_wait */
 	/* enum sync_kind; 0: no record of the program, only the kernel's
-	 * switches tell of it */
+	 * switches show it */
 	uint8_t kind;
 	uint8_t result; /* enum sync_result */
 	bool has_stretches; /* the kernel's switches are known */

@@ -19,8 +19,8 @@ struct thread_wait;
  * a record that the shim never writes. Without memory the record is dropped. */
 int thread_locks_record(struct thread *thread, struct replay *replay,
 			const struct record *cells, size_t count);
-/* Takes @wait, of which the kernel's switches tell, if the thread has records
- * of locks. As a part of a recorded wait it only names the lock. Returns false
+/* Takes @wait, which the kernel's switches show, if the thread has records of
+ * locks. As a part of a recorded wait it only names the lock. Returns false
  * if the caller must write it. */
 bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait);
 /* Called after each visit of the ring. */

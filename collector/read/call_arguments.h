@@ -34,8 +34,8 @@ struct call_arguments *call_arguments_add_result(
 	struct call_arguments *kept, const struct trace_reader *reader,
 	const struct trace_event *event);
 /* Returns the conditions, as a mask by their places in @conditions, that an
- * argument of @event, the latest event of @reader, fulfils. NULL: none. Adds
- * those whose argument @event has to the mask *@named. */
+ * argument of @event, the latest event of @reader, fulfils. NULL: none. Sets
+ * the bits of all conditions whose argument @event has in *@named. */
 uint32_t call_arguments_match(const struct trace_reader *reader,
 			      const struct trace_event *event,
 			      const struct argument_conditions *conditions,

@@ -436,7 +436,7 @@ static void take_event(struct calls *calls, const struct window_event *shown)
 	}
 }
 
-/* By an index: events that were not read have times, too. */
+/* By an index: adds the times of events that were not read. */
 static void widen_totals(struct calls *calls)
 {
 	struct trace_read_totals *totals = &calls->tree.totals;

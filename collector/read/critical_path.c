@@ -34,7 +34,7 @@
 enum piece_kind { PIECE_RAN, PIECE_HAND_OVER, PIECE_OUTSIDE, PIECE_UNKNOWN };
 #define PIECE_KINDS 4
 
-/* At its begin a piece adds 1, and at its end -1. */
+/* A piece adds 1 where it starts, and -1 where it ends. */
 struct path_edge {
 	uint64_t ns;
 	uint32_t thread; /* number of the track */
@@ -108,8 +108,8 @@ static uint32_t path_thread_name(struct path_walk *walk,
 
 /* --- open calls ----------------------------------------------------------- */
 
-/* Sets *@out to the thread of @event, a begin or an end of a call, before it.
- * Returns 1, 0 for other events, or -ENOMEM. */
+/* If @event begins or ends a call, sets *@out to its thread, which still has the
+ * calls before, and returns 1. Otherwise returns 0 or -ENOMEM. */
 static int path_thread_of(struct path_walk *walk,
 			  const struct trace_event *event,
 			  struct path_thread **out)

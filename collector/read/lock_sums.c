@@ -216,7 +216,7 @@ static bool cut_to_range(const struct time_range *range, uint64_t from_ns,
 	return cut->from_ns < cut->to_ns;
 }
 
-/* Holds of locks for which no wait counts are left out. */
+/* Leaves out the holds of locks without a counted wait. */
 static int add_holds(struct lock_sums *sums, const struct trace_waits *waits,
 		     const struct time_range *range, struct lock_edges *edges)
 {
