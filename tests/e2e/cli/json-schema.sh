@@ -36,26 +36,50 @@ int main(int argc, char **argv)
 }
 SOURCE
 
-# ./locked: threads that wait for a lock.
+# ./locked: a thread that waits for a mutex, and one that waits for a condition.
+# Each is asleep before the other goes on.
 build locked -pthread <<'SOURCE'
+#define _GNU_SOURCE
 #include <pthread.h>
+#include <stdio.h>
 #include <unistd.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
+static volatile pid_t worker;
+static void await_sleep(pid_t tid)
+{
+	char path[64], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
+	while (state != 'S') {
+		FILE *file = fopen(path, "r");
+
+		fscanf(file, "%*d (%*[^)]) %c", &state);
+		fclose(file);
+		usleep(1000);
+	}
+}
 static void *run(void *unused)
 {
+	worker = gettid();
 	pthread_mutex_lock(&lock);
-	usleep(50000);
+	await_sleep(getpid());
+	pthread_cond_signal(&done);
 	pthread_mutex_unlock(&lock);
 	return unused;
 }
 int main(void)
 {
-	pthread_t threads[2];
+	pthread_t thread;
 
-	for (int i = 0; i < 2; i++)
-		pthread_create(&threads[i], 0, run, 0);
-	for (int i = 0; i < 2; i++)
-		pthread_join(threads[i], 0);
+	pthread_mutex_lock(&lock);
+	pthread_create(&thread, 0, run, 0);
+	while (!worker)
+		usleep(1000);
+	await_sleep(worker);
+	pthread_cond_wait(&done, &lock);
+	pthread_mutex_unlock(&lock);
+	pthread_join(thread, 0);
 	return 0;
 }
 SOURCE
@@ -111,8 +135,8 @@ wait_for 60 records
 	"$PERFREC" record -q --alloc=off --calls-to=access,open -o io ./wait go
 	"$PERFREC" report --json --view io io | members 'perfrec report --view io'
 	"$PERFREC" record -q -o locks ./locked
-	"$PERFREC" report --json --view lock locks >locks.json &&
-		members 'perfrec report --view lock' <locks.json
+	"$PERFREC" report --json --view lock locks |
+		members 'perfrec report --view lock'
 	"$PERFREC" report --json --view path locks |
 		members 'perfrec report --view path'
 	"$PERFREC" report --json --stacks --view heap live |
