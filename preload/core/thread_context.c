@@ -213,7 +213,8 @@ static uint64_t find_in(const struct elf_tables *libc,
 	variable = elf_tables_find_tls(&tables, NAME);
 	if (!variable)
 		return 0;
-	if (offset == NO_OFFSET || offset == (uint64_t)(NO_OFFSET - 1))
+	if (offset == (uint64_t)NO_OFFSET ||
+	    offset == (uint64_t)(NO_OFFSET - 1))
 		return place_in_block(libc, map, module, variable);
 #if defined(__x86_64__)
 	offset = -offset;
