@@ -63,7 +63,7 @@ COND_FUNCTIONS(PASS_OLD)
 	__asm__(".symver new_" #name ", " #name "@@" COND_NEW);
 #else
 #define EXPORT_NEW(name, parameters, arguments) \
-	int name parameters __attribute__((alias("new_" #name)));
+	ATTR_EXPORT int name parameters __attribute__((alias("new_" #name)));
 #endif
 
 #define DECLARE_NEW(name, parameters, arguments) \
