@@ -76,6 +76,7 @@ static struct {
 	bool silent; /* before hello: no reports */
 	bool deep; /* modules may be bound past the shim */
 	bool broken; /* the lock is lost: no more reports */
+	bool adding; /* map_set_adding() */
 	uint64_t context_adds,
 		context_subs; /* at the last thread_context_find() */
 	bool context_lost; /* find thread_context again */
@@ -411,6 +412,7 @@ struct sweep {
 	enum sweep_at at;
 	uint32_t (*arrival)(void); /* see_module(); NULL: not AT_ARRIVAL */
 	bool begun; /* a change was seen; holds the lock */
+	bool unripe; /* modules of the list are not relocated yet */
 	uint32_t likely; /* probable row of the next module */
 };
 
@@ -451,8 +453,11 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *argument)
 	if (!sweep->begun) {
 		if (!lock_map())
 			return 1;
+		/* relaxed: the lock of the list orders it before the modules */
+		sweep->unripe =
+			sweep->at == AT_ARRIVAL || atom_load_rlx(&g_map.adding);
 		/* No code of an arriving module may run. */
-		if (sweep->at != AT_ARRIVAL)
+		if (!sweep->unripe)
 			follow_context(info);
 		if (sweep->at != AT_EXIT && info->dlpi_adds == g_map.adds &&
 		    info->dlpi_subs == g_map.subs) {
@@ -460,7 +465,7 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *argument)
 			return 1;
 		}
 		/* The next sweep binds modules that arrive now. */
-		if (sweep->at != AT_ARRIVAL) {
+		if (!sweep->unripe) {
 			g_map.adds = info->dlpi_adds;
 			g_map.subs = info->dlpi_subs;
 		}
@@ -469,6 +474,10 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *argument)
 	}
 	if (!module_describe(info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum,
 			     info->dlpi_name, &module))
+		return 0;
+	/* Only the thread that loads it reports it with the number of its
+	 * dlopen(), and waits. */
+	if (sweep->unripe && !sweep->arrival && !is_known(&module))
 		return 0;
 	sweep->likely = see_module(&module, sweep->likely, sweep->arrival) + 1;
 	if (sweep->at == AT_EXIT && module_is_gone(&module))
@@ -542,6 +551,12 @@ void map_open(void)
 	atom_store_rlx(&g_gate.map_opened, 1);
 	if (thread_has_slot(atom_load_rlx(&g_gate.word)))
 		start_looking();
+}
+
+void map_set_adding(bool adding)
+{
+	/* relaxed: the lock of the dynamic linker's list orders it */
+	atom_store_rlx(&g_map.adding, adding);
 }
 
 void map_arrive(uint32_t (*number)(void))

@@ -22,6 +22,10 @@ bool map_close_begin(const void *handle);
 void map_close_end(void);
 void map_exit(void);
 
+/* While @adding is true, only map_arrive() reports new modules. For the thread that
+ * holds the dynamic linker's lock, before new modules are in its list, and after
+ * map_arrive(). */
+void map_set_adding(bool adding);
 /* Reports changes while the dynamic linker, which holds its lock, has new modules
  * that it has not relocated yet (opening.h). @number returns the number that they
  * are reported under (enum opening_shm). */

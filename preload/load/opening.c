@@ -132,12 +132,14 @@ static void wait_for_collector(uint32_t number)
  * its lock held. */
 void opening_notice(void)
 {
-	/* Under a seccomp filter the thread cannot wait. */
-	if (g_opening.debug->r_state != RT_CONSISTENT || g_shim.no_syscalls ||
-	    !gate_is_recording())
-		return;
+	const int state = g_opening.debug->r_state;
+
 	g_opening.number = 0;
-	map_arrive(opening_number);
+	/* Under a seccomp filter the thread cannot wait. */
+	if (state == RT_CONSISTENT && !g_shim.no_syscalls &&
+	    gate_is_recording())
+		map_arrive(opening_number);
+	map_set_adding(state == RT_ADD);
 	if (!g_opening.number)
 		return;
 	wait_for_collector(g_opening.number);

@@ -2,18 +2,20 @@
 #
 # --patch moves the functions of a library that dlopen() loads, before its
 # constructors run: every call is recorded, in each of several loads, in a plugin
-# that another library's constructor loads, with two threads that load at once, and
-# in a forked child. A library in another namespace stays as it is, and is named.
+# that another library's constructor loads, with two threads that load at once, with
+# one that closes a library meanwhile, and in a forked child. A library in another namespace stays as it is, and is named.
 # dlopen() does not wait for ever.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq gcc python3
 
-# plugin NAME: NAME.so with NAME_work(n), which calls NAME_leaf() n times. Its
+# plugin NAME [OPTION...]: NAME.so with NAME_work(n), which calls NAME_leaf() n times. Its
 # constructor calls NAME_leaf() once.
 plugin()
 {
-	sed "s/NAME/$1/g" >"$1.c" <<-'C'
+	name=$1
+	shift
+	sed "s/NAME/$name/g" >"$name.c" <<-'C'
 	__attribute__((noipa)) long NAME_leaf(long i) { return i * 5; }
 	__attribute__((constructor)) static void NAME_start(void) { NAME_leaf(1); }
 	long NAME_work(long n)
@@ -24,8 +26,9 @@ plugin()
 		return sum;
 	}
 	C
-	cat >>"$1.c"
-	gcc -O1 -fPIC -shared -pthread -o "$1.so" "$1.c" || fail "cannot compile $1.c"
+	cat >>"$name.c"
+	gcc -O1 -fPIC -shared -pthread -o "$name.so" "$name.c" "$@" ||
+		fail "cannot compile $name.c"
 }
 plugin again </dev/null
 plugin other </dev/null
@@ -180,6 +183,87 @@ for options in '' '--count *'; do
 	"$O/tests/tools/trace_check" data/trace.pftrace >checked ||
 		fail "$options: $(cat checked)"
 done
+
+# Another thread closes a library while dlopen() looks for a dependency: the dynamic
+# linker waits for a pipe, which is the first file with its name.
+gcc -O1 -fPIC -shared -o libneeded.so -xc - <<'C'
+int needed(void) { return 1; }
+C
+mkdir first
+mkfifo first/libneeded.so
+plugin between -Wl,-rpath,"$PWD/first:$PWD" -L. -Wl,--no-as-needed -lneeded </dev/null
+cat >closes.c <<'C'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+static atomic_int closer;
+static sem_t may_close;
+static void *load(void *none)
+{
+	void *library = dlopen("./between.so", RTLD_NOW);
+	if (!library)
+		fprintf(stderr, "%s\n", dlerror());
+	else
+		printf("%ld\n", ((long (*)(long))dlsym(library, "between_work"))(10));
+	return none;
+}
+static void *close_one(void *library)
+{
+	sem_wait(&may_close);
+	closer = gettid();
+	dlclose(library);
+	return NULL;
+}
+/* Returns true if that thread waits for the dynamic linker's lock: in futex(). */
+static int is_waiting(void)
+{
+	char path[64], text[8] = "";
+	FILE *file;
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", closer);
+	file = fopen(path, "r");
+	if (!file)
+		return 0;
+	if (!fgets(text, sizeof(text), file))
+		text[0] = '\0';
+	fclose(file);
+	return !strncmp(text, "202 ", 4);
+}
+int main(void)
+{
+	/* Of a class that the dynamic linker skips. */
+	static const char header[1024] = "\177ELF\1";
+	void *other = dlopen("./other.so", RTLD_NOW);
+	pthread_t threads[2];
+	int fd;
+	sem_init(&may_close, 0, 0);
+	/* pthread_create() takes that lock. */
+	pthread_create(&threads[0], NULL, close_one, other);
+	pthread_create(&threads[1], NULL, load, NULL);
+	fd = open("first/libneeded.so", O_WRONLY);
+	sem_post(&may_close);
+	while (!is_waiting())
+		usleep(1000);
+	if (write(fd, header, sizeof(header)) != sizeof(header))
+		return 1;
+	close(fd);
+	pthread_join(threads[0], NULL);
+	pthread_join(threads[1], NULL);
+	return 0;
+}
+C
+gcc -O1 -pthread -o closes closes.c || fail 'cannot compile closes.c'
+run_ok "$PERFREC" record --patch --alloc=off --cpu=off -o data -- ./closes
+expect_eq output "$(head -n 1 out)" 225
+expect_eq 'calls in a library that was loaded meanwhile' "$(json data/summary.json \
+	'[.functions[] | select(.name | startswith("between_")) | "\(.name) \(.calls)"] |
+	sort | join(", ")')" 'between_leaf 11, between_start 1, between_work 1'
+expect_eq 'files that were not patched' "$(json data/summary.json .totals.files_unpatched)" 0
 
 # A library in another namespace is named.
 cat >spaces.c <<'C'
