@@ -25,8 +25,7 @@ struct map_event {
 	uint32_t generation;
 	uint64_t start, end, bias;
 	bool entry_build; /* MAP_LOAD: an entry build */
-	uint32_t
-		opening; /* MAP_LOAD: the dlopen() that waits for it; 0: none */
+	uint32_t opening; /* number of the dlopen() that waits; 0: none */
 	char build_id[2 * MAP_BUILD_ID_MAX + 1]; /* lower case hex, or "" */
 	const char *path; /* "": unknown */
 };

@@ -133,13 +133,13 @@ static void drop_left(struct states *states)
 
 /* --- dlopen() ------------------------------------------------------------ */
 
-static void note_opening(struct states_process *process, uint64_t now,
-			 bool reports)
+static void note_opening(const struct states *states,
+			 struct states_process *process, uint64_t now)
 {
 	uint64_t soon = now + LOOK_NS_MIN;
 
 	/* Its modules are reported, if not for another namespace. */
-	if (reports)
+	if (states_report_openings(states))
 		return;
 	process->opened_ns = now;
 	if (!process->first_opened_ns)
@@ -186,8 +186,7 @@ static void note_opener(struct states *states, int32_t pid, uint64_t now)
 	for (struct states_process *process = states_first(states); process;
 	     process = process->next)
 		if (!pid || process->inner_pid == pid) {
-			note_opening(process, now,
-				     states_report_openings(states));
+			note_opening(states, process, now);
 			known = true;
 		}
 	if (known || !pid)
@@ -223,8 +222,7 @@ void states_follow_new(struct states *states, struct states_process *process)
 	process->news = true;
 	for (size_t i = 0; i < MIN(states->opener_count, DLOPENERS); i++)
 		if (states->openers[i] == process->inner_pid)
-			note_opening(process, clock_boottime_ns(),
-				     states_report_openings(states));
+			note_opening(states, process, clock_boottime_ns());
 }
 
 static bool is_opening(struct states *states,

@@ -3,10 +3,10 @@
  * states_inner - the data of the states of an arena, for the files of module
  * states: states.c (lifetime, requests), states_thread.c (the thread),
  * states_modules.c (modules and their functions), states_follow.c (which
- * process has loaded which module), states_opening.c (dlopen() calls that wait), states_text.c (processes and their text),
- * states_keep.c (restoring the text), states_steps.c (changes of state),
- * states_steer.c (the controller), states_tell.c (data for other threads), and
- * for their tests.
+ * process has loaded which module), states_opening.c (dlopen() calls that
+ * wait), states_text.c (processes and their text), states_keep.c (restoring the
+ * text), states_steps.c (changes of state), states_steer.c (the controller),
+ * states_tell.c (data for other threads), and for their tests.
  *
  * Only the arena's own thread, perfrec-states, changes modules, functions and
  * processes, and it reads them without a lock. It changes fields that other

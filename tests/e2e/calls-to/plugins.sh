@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Plugins and perfrec record --calls-to. It leaves the calls of plugins alone that a library has opened
-# before recording starts: two of them may define the same function. The program has a
+# Plugins and perfrec record --calls-to. Plugins that a library has opened before recording
+# starts are left alone: two of them may define the same function. The program has a
 # malloc() of its own, so it starts to record only behind the constructors.
 . "$TOP/tests/e2e/lib.sh"
 need jq gcc
