@@ -581,7 +581,7 @@ static void write_summary_facts(const struct summary *summary,
 	char time[SIZE_TEXT], samples[SIZE_TEXT];
 
 	summary_trust_print(summary, terminal, out);
-	(void)summary_slowed_print(summary, out);
+	summary_slowed_print_effect(summary, out);
 	summary_budget_print_over(summary, out);
 	print_run(summary, out);
 	print_patched(summary, out);

@@ -36,19 +36,24 @@ const char *summary_slowed_next(const struct summary *summary)
 		       : "perfrec record --overhead 5% -- COMMAND";
 }
 
-bool summary_slowed_print(const struct summary *summary, FILE *out)
+void summary_slowed_print_effect(const struct summary *summary, FILE *out)
 {
-	char text[SUMMARY_SLOWED_TEXT];
-
-	if (!summary_slowed_text(summary, text, sizeof(text)))
-		return false;
-	fprintf(out, "  slowed     %s\n", text);
+	if (!is_slower(summary))
+		return;
 	if (summary_is_slowed(summary))
 		fputs("             wall and blocked times include waits for "
 		      "threads that it slowed\n",
 		      out);
 	fprintf(out, "             next: %s\n", summary_slowed_next(summary));
-	return true;
+}
+
+void summary_slowed_print(const struct summary *summary, FILE *out)
+{
+	char text[SUMMARY_SLOWED_TEXT];
+
+	if (summary_slowed_text(summary, text, sizeof(text)))
+		fprintf(out, "  slowed     %s\n", text);
+	summary_slowed_print_effect(summary, out);
 }
 
 void summary_slowed_print_mark(const struct summary *summary, FILE *out)

@@ -26,10 +26,11 @@ bool summary_slowed_text(const struct summary *summary, char *text,
 			 size_t room);
 /* Returns the command that would slow the run less. */
 const char *summary_slowed_next(const struct summary *summary);
-/* If recording slowed the run much, prints the headline to @out in the form of
- * the facts: the factor, the affected times, and the next command. Returns true
- * if it printed. */
-bool summary_slowed_print(const struct summary *summary, FILE *out);
+/* If recording slowed the run much, prints the affected times and the next
+ * command to @out, below a fact that has the factor (summary_trust_print()). */
+void summary_slowed_print_effect(const struct summary *summary, FILE *out);
+/* The same with a line for the factor. */
+void summary_slowed_print(const struct summary *summary, FILE *out);
 /* Explains SUMMARY_SLOWED_MARK below a table, if summary_is_slowed(). */
 void summary_slowed_print_mark(const struct summary *summary, FILE *out);
 
