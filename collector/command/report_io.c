@@ -13,7 +13,7 @@
 #include "collector/base/pool.h"
 #include "collector/base/search.h"
 #include "collector/base/size.h"
-#include "collector/command/report_trace.h"
+#include "collector/command/report_trace_options.h"
 #include "collector/command/trace_command.h"
 #include "collector/names/call_layout.h"
 #include "collector/names/io_calls.h"

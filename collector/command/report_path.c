@@ -12,7 +12,7 @@
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
 #include "collector/command/range_command.h"
-#include "collector/command/report_trace.h"
+#include "collector/command/report_trace_options.h"
 #include "collector/command/trace_command.h"
 #include "collector/options/call_expression.h"
 #include "collector/options/opts.h"

@@ -7,22 +7,9 @@
 #define PERFREC_COLLECTOR_COMMAND_REPORT_TRACE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 
-struct range_command;
-
-struct report_trace_options {
-	const char *dir; /* of the recording, as given by the user */
-	const char *sort; /* a key of the view; NULL: its first */
-	size_t limit; /* rows; 0: all */
-	bool full_names; /* neither shorten nor cut names */
-	bool json;
-	bool markdown; /* only a table */
-	const struct range_command *range;
-	const char *thread; /* NULL: all */
-	const char *function; /* of has_function; NULL: none */
-};
+#include "collector/command/report_trace_options.h"
 
 struct report_trace_view {
 	const char *name; /* of --view */

@@ -358,8 +358,9 @@ TEST(summary_print_when_recording_slowed_it_says_what_to_do)
 	text = print(summary, 0);
 	ck_assert_has(text, "own cost   about 50.0 % of the CPU time, 20.5 us\n"
 			    "             20.5 ns a call\n");
-	ck_assert_has(text, "\n  trust      poor: recording made this run about "
-			    "2.0 x slower\n             next: ");
+	ck_assert_has(text,
+		      "\n  trust      poor: recording made this run about "
+		      "2.0 x slower\n             next: ");
 	ck_assert_has(text, "--overhead 5%");
 	ck_assert_has_not(text, "self time*");
 	free(text);
