@@ -37,7 +37,6 @@
 #include "collector/states/plan_cache.h"
 #include "collector/states/states.h"
 #include "collector/states/states_cache.h"
-#include "shared/compiler.h"
 #include "shared/function_shm.h"
 #include "shared/ring_shm.h"
 
@@ -288,8 +287,8 @@ struct states {
 	int32_t openers[DLOPENERS]; /* unknown processes with such calls */
 	uint32_t opener_count;
 	struct states_opening opening;
-	/* By states_awaited(): a module that may be reported, and when it was
-	 * first seen. */
+	/* A hash table: modules of the map that may still be reported, and when
+	 * they were first seen. */
 	struct states_awaited {
 		uint64_t start, ns;
 	} awaited[16];
@@ -599,12 +598,6 @@ bool states_take_steps(struct states *states, uint64_t until_ns, bool held);
 
 /* Returns true if the program reports modules during dlopen(). */
 bool states_report_openings(const struct states *states);
-static inline struct states_awaited *states_awaited(struct states *states,
-						    uint64_t start)
-{
-	return &states->awaited[start / 4096 % ARRAY_SIZE(states->awaited)];
-}
-
 /* Notes that @event reports a module of a dlopen() that waits. */
 void states_note_arrival(struct states *states, const struct map_event *event);
 /* Returns the number of the dlopen() that waits for the module of @process that

@@ -828,7 +828,9 @@ static uint64_t loaded_since(const struct states *states,
 static bool is_to_be_reported(struct states *states,
 			      const struct module_file *file)
 {
-	struct states_awaited *awaited = states_awaited(states, file->start);
+	struct states_awaited *awaited =
+		&states->awaited[file->start / 4096 %
+				 ARRAY_SIZE(states->awaited)];
 	uint64_t now = clock_boottime_ns();
 
 	if (!states->planning || !states_report_openings(states))

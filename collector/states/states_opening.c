@@ -17,6 +17,7 @@
 #include "collector/record/arena.h"
 #include "collector/states/states_inner.h"
 #include "shared/atomic.h"
+#include "shared/compiler.h"
 #include "shared/futex.h"
 #include "shared/ring_shm.h"
 
@@ -63,8 +64,11 @@ void states_note_arrival(struct states *states, const struct map_event *event)
 {
 	struct states_opening *opening = &states->opening;
 
-	/* A later module there is another one. */
-	states_awaited(states, event->start)->start = 0;
+	/* A later module there is another one. In the map it starts at its code. */
+	for (size_t i = 0; i < ARRAY_SIZE(states->awaited); i++)
+		if (states->awaited[i].start >= event->start &&
+		    states->awaited[i].start < event->end)
+			states->awaited[i].start = 0;
 	/* The program took the number before it reported the module. */
 	if (states_opening_now(states) != event->opening)
 		return;
