@@ -263,22 +263,14 @@ const char *calls_curve_name(const struct calls *calls,
 static struct calls_curve *find_curve(struct calls *calls,
 				      const struct trace_track *track)
 {
-	struct calls_curve *curve, *newest = NULL, *least = NULL;
+	struct calls_curve *curve, *least = NULL;
 
-	/* The newest curve of this name may yet grow. */
 	for (uint32_t i = 0; i < calls->curve_count; i++) {
 		curve = calls->curves[i];
 		if (curve->track == track)
 			return curve;
-		if (curve->track->name != track->name)
-			continue;
-		if (!newest || curve->last.ns >= newest->last.ns) {
-			struct calls_curve *older = newest;
-
-			newest = curve;
-			curve = older;
-		}
-		if (curve && (!least || curve->peak.value < least->peak.value))
+		if (curve->track->name == track->name &&
+		    (!least || curve->peak.value < least->peak.value))
 			least = curve;
 	}
 	if (calls->curve_count == ARRAY_SIZE(calls->curves)) {
