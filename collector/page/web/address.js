@@ -2,8 +2,8 @@
 
 /**
  * The state of the page in the fragment of its address: a link says what one
- * sees, and the browser's "back" works. What is wrong or unknown there, as in
- * the link of another recording, is as if it were missing.
+ * sees, and the browser's "back" works. Wrong and unknown words count as
+ * missing: a link may belong to another recording.
  */
 
 /** A state is put into the address after so many ms without another: a browser refuses many. */
