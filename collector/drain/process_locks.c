@@ -77,6 +77,7 @@ struct known_lock {
 	const char *object;
 	uint32_t owner; /* the thread whose wait ended at owned_ns; 0: none */
 	uint64_t owned_ns;
+	uint32_t silent; /* inner tid of an owner without records; 0: none */
 	struct hold *hold; /* by time */
 	uint32_t count, room;
 };
@@ -340,7 +341,8 @@ static size_t first_hold(const struct known_lock *known, uint64_t ns)
  * lock had its mark that somebody waits, so its holder leaves a record. While a
  * woken thread does not run yet, others may take the lock and release it
  * without a record, or nobody has it. So an ownership whose begin is not known
- * has no holder. The time after the last release is no wait for a holder.
+ * has no holder. The time after the last release is no wait for a holder. If a
+ * silent thread takes the lock as well, any release may be missing.
  *
  * Sets *@woke to the last release, without a time if that may have woken
  * another thread. Returns false if there is none.
@@ -362,12 +364,12 @@ static bool follow_stretch(struct known_lock *known,
 
 		if (hold->by.thread == wait->thread)
 			continue;
-		if (last)
+		if (last || known->silent)
 			shares->unknown_ns += from_ns - before_ns;
 		else
 			from_ns = before_ns;
 		add_share(shares, hold, hold->ns - from_ns,
-			  !last || hold->since_ns);
+			  hold->since_ns || !(last || known->silent));
 		/* Otherwise the release before may have woken this thread, and
 		 * this one another. */
 		is_sure = !last || hold->since_ns ||
@@ -376,13 +378,25 @@ static bool follow_stretch(struct known_lock *known,
 		before_ns = hold->ns;
 	}
 	if (last)
-		*woke = is_sure ? *last : (struct hold){ 0 };
+		*woke = is_sure && !known->silent ? *last : (struct hold){ 0 };
 	/* Without any release the owner at the end had it all the time. */
-	if (wait->result != SYNC_GOT && last)
+	if (known->silent || (wait->result != SYNC_GOT && last))
 		shares->unknown_ns += stretch->to_ns - before_ns;
 	else if (wait->result != SYNC_GOT)
 		shares->rest_ns += stretch->to_ns - before_ns;
 	return last;
+}
+
+/* Sets known->silent, if @wait saw an owner that has no records. It may get
+ * some later. */
+static void find_silent_owner(struct process_locks *locks,
+			      struct known_lock *known,
+			      const struct lock_wait *wait)
+{
+	if (wait->owner && !thread_by_inner(locks, wait->owner))
+		known->silent = wait->owner;
+	else if (thread_by_inner(locks, known->silent))
+		known->silent = 0;
 }
 
 /* Returns the release by the owner that @wait saw, shortly before its
@@ -410,6 +424,7 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 	uint64_t before_ns = wait->from_ns;
 	bool has_release = false;
 
+	find_silent_owner(locks, known, wait);
 	for (uint32_t i = 0; i < wait->count; i++)
 		has_release = follow_stretch(known, wait, &wait->stretch[i],
 					     &shares, &event->woke) ||
@@ -424,7 +439,7 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 		list_signal(locks, event);
 		return;
 	}
-	if (!has_release && wait->count <= 1)
+	if (!has_release && wait->count <= 1 && !known->silent)
 		event->woke = early_release(locks, known, wait);
 	last.by.thread = thread_by_inner(locks, wait->last_owner);
 	add_share(&shares, &last, shares.rest_ns, last.by.thread);
@@ -433,7 +448,8 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 	     i < known->count && known->hold[i].ns <= wait->to_ns; i++) {
 		struct hold *hold = &known->hold[i];
 
-		if (hold->by.thread != wait->thread)
+		if (hold->by.thread != wait->thread &&
+		    (hold->since_ns || !known->silent))
 			list_hold(locks, hold,
 				  MIN(MAX(before_ns, hold->since_ns), hold->ns),
 				  event);

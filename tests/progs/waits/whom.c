@@ -159,6 +159,36 @@ static void mutex_long(void)
 	run_locks(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
 }
 
+/* Holds the lock without a record but those of the lock. */
+PLAIN void *hold_silently(void *unused)
+{
+	const struct timespec hold = { 0, 8000000 }, pause = { 0, 1000000 };
+
+	for (int i = 0; i < g_rounds; i++) {
+		long from, to;
+
+		pthread_mutex_lock(&g_lock);
+		from = now();
+		nanosleep(&hold, NULL);
+		to = now();
+		log_line(has_waiters() ? 'H' : 'h', from, to, &g_lock);
+		pthread_mutex_unlock(&g_lock);
+		nanosleep(&pause, NULL);
+	}
+	return unused;
+}
+
+static void silent(void)
+{
+	pthread_t thread;
+
+	g_work_us = 1000;
+	g_rounds = 40;
+	pthread_create(&thread, NULL, hold_silently, NULL);
+	run_locks(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
+	pthread_join(thread, NULL);
+}
+
 static void mutex_busy(void)
 {
 	g_work_us = 1000;
@@ -305,15 +335,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } g_families[] = {
-	{ "mutex-long", mutex_long },
-	{ "mutex-busy", mutex_busy },
-	{ "mutex-short", mutex_short },
-	{ "recursive", recursive },
-	{ "checking", checking },
-	{ "robust", robust },
-	{ "inherit", inherit },
-	{ "timed", timed },
-	{ "queue", queue },
+	{ "mutex-long", mutex_long }, { "mutex-busy", mutex_busy },
+	{ "silent", silent },	      { "mutex-short", mutex_short },
+	{ "recursive", recursive },   { "checking", checking },
+	{ "robust", robust },	      { "inherit", inherit },
+	{ "timed", timed },	      { "queue", queue },
 	{ "posts", posts },
 };
 
