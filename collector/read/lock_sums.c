@@ -26,6 +26,7 @@ struct lock_edge {
 	uint32_t row;
 	enum edge_kind kind;
 	uint64_t from_ns; /* WAIT_ENDS: begin of the wait */
+	bool is_unsure; /* of a wait: who ended it is unknown */
 	uint64_t *sum; /* of a hold: its share; at its begin the sum then */
 };
 
@@ -40,7 +41,8 @@ struct lock_sweep {
 	uint64_t waiters, holders;
 	uint64_t share_ns; /* time of one holder that held the lock always */
 	uint64_t released_ns; /* last time without a holder began */
-	uint64_t left; /* waiters since then */
+	uint64_t left; /* waiters since then; one of them may be next */
+	uint64_t unsure; /* waiters that are never among them */
 };
 
 static uint32_t process_of(const struct trace_track *thread)
@@ -163,7 +165,7 @@ static void sweep_locks(struct lock_sums *sums, struct lock_edges *edges)
 		case HOLD_ENDS:
 			*edge->sum = sweep.share_ns - *edge->sum;
 			if (!--sweep.holders) {
-				sweep.left = sweep.waiters;
+				sweep.left = sweep.waiters - sweep.unsure;
 				sweep.released_ns = edge->ns;
 			}
 			break;
@@ -173,18 +175,23 @@ static void sweep_locks(struct lock_sums *sums, struct lock_edges *edges)
 			break;
 		case WAIT_ENDS:
 			sweep.waiters--;
-			if (sweep.left && edge->from_ns < sweep.released_ns)
+			if (edge->is_unsure)
+				sweep.unsure--;
+			else if (sweep.left &&
+				 edge->from_ns < sweep.released_ns)
 				sweep.left--;
 			break;
 		case WAIT_BEGINS:
 			sweep.waiters++;
+			sweep.unsure += edge->is_unsure;
 			break;
 		}
 	}
 }
 
 static int add_edges(struct lock_sums *sums, struct lock_edges *edges,
-		     uint32_t row, const struct time_range *cut, uint64_t *sum)
+		     uint32_t row, const struct time_range *cut, uint64_t *sum,
+		     bool is_unsure)
 {
 	if (grow_array_from(&sums->budget, edges->list, edges->room,
 			    edges->count + 2))
@@ -192,12 +199,14 @@ static int add_edges(struct lock_sums *sums, struct lock_edges *edges,
 	edges->list[edges->count++] = (struct lock_edge){
 		.ns = cut->from_ns,
 		.row = row,
+		.is_unsure = is_unsure,
 		.kind = sum ? HOLD_BEGINS : WAIT_BEGINS,
 		.sum = sum,
 	};
 	edges->list[edges->count++] = (struct lock_edge){
 		.ns = cut->to_ns,
 		.row = row,
+		.is_unsure = is_unsure,
 		.kind = sum ? HOLD_ENDS : WAIT_ENDS,
 		.from_ns = cut->from_ns,
 		.sum = sum,
@@ -236,7 +245,7 @@ static int add_holds(struct lock_sums *sums, const struct trace_waits *waits,
 		rows[row].holds++;
 		rows[row].held_ns += took;
 		rows[row].longest_ns = MAX(rows[row].longest_ns, took);
-		if (add_edges(sums, edges, row, &cut, &edges->sums[i]))
+		if (add_edges(sums, edges, row, &cut, &edges->sums[i], false))
 			return -ENOMEM;
 	}
 	return 0;
@@ -314,7 +323,8 @@ static int divide_waits(struct lock_sums *sums, struct trace_waits *waits,
 		if (!has_lock_row(sums, wait->thread, wait->lock, &row) ||
 		    is_wait_chosen(choice, waits, wait, &cut) <= 0)
 			continue;
-		err = rows[row].held ? add_edges(sums, edges, row, &cut, NULL)
+		err = rows[row].held ? add_edges(sums, edges, row, &cut, NULL,
+						 wait->end == WAIT_END_UNKNOWN)
 				     : count_waker(sums, waits, wait, row,
 						   cut.to_ns - cut.from_ns);
 		if (err)

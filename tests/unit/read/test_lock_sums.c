@@ -155,7 +155,7 @@ TEST(trace_waits_for_the_end_of_a_thread_end_with_it)
 TEST(lock_sums_divide_a_wait_among_its_holders)
 {
 	/* 20 unknown, t1 80 and 100, hand-over 20, t2 170, hand-over 10. */
-	rig_wait(0, MUTEX, "lock=" LOCK, 100, 500, 0);
+	rig_wait(0, MUTEX, "lock=" LOCK ",woken_by=t2", 100, 500, 0);
 	rig_hold(1, 0, LOCK, "put", 120, 200, 0);
 	rig_hold(1, 0, LOCK, "put", 200, 300, 0);
 	rig_hold(2, 0, LOCK, "work", 320, 490, 0);
@@ -256,10 +256,10 @@ static struct piece random_piece(uint64_t *random)
 }
 
 /* Adds the parts of @wait to @held (by thread, in 1/12 ns), hand-over and
- * unknown. */
-static void model_wait(const struct piece *wait, const struct piece *holds,
-		       int count, uint64_t held[4], uint64_t *hand_over,
-		       uint64_t *unknown)
+ * unknown. There is no hand-over to a thread with an unknown waker. */
+static void model_wait(const struct piece *wait, bool is_woken,
+		       const struct piece *holds, int count, uint64_t held[4],
+		       uint64_t *hand_over, uint64_t *unknown)
 {
 	bool released = false;
 
@@ -274,7 +274,7 @@ static void model_wait(const struct piece *wait, const struct piece *holds,
 			if (holds[i].from <= ns && ns < holds[i].to)
 				held[holds[i].thread] += 12 / holders;
 		if (!holders)
-			*(released ? hand_over : unknown) += 1;
+			*(released && is_woken ? hand_over : unknown) += 1;
 	}
 }
 
@@ -293,10 +293,12 @@ TEST(lock_sums_are_those_of_each_ns, EACH(1, 41))
 	}
 	for (int i = 0; i < 12; i++) {
 		waits[i] = random_piece(&random);
-		rig_wait(waits[i].thread, MUTEX, "lock=" LOCK, waits[i].from,
-			 waits[i].to, 0);
+		rig_wait(waits[i].thread, MUTEX,
+			 i % 3 ? "lock=" LOCK ",woken_by=t1" : "lock=" LOCK,
+			 waits[i].from, waits[i].to, 0);
 		blocked += waits[i].to - waits[i].from;
-		model_wait(&waits[i], holds, 4, held, &hand_over, &unknown);
+		model_wait(&waits[i], i % 3, holds, 4, held, &hand_over,
+			   &unknown);
 	}
 	sum_all();
 	ck_assert_uint_eq(find_row(LOCK)->blocked_ns, blocked);
