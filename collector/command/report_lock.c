@@ -347,8 +347,9 @@ static void say_no_locks(const struct lock_view *view)
 			"recorded with --locks off",
 			dir);
 	else
-		log_err("'%s' has no waits of threads: no thread of it waited "
-			"long, or it was recorded with --sched off",
+		log_err("'%s' has no waits of threads with a recorded call or "
+			"block: for those of all threads, add --patch to "
+			"perfrec record; without --sched off",
 			dir);
 }
 

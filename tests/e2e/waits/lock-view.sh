@@ -23,9 +23,12 @@ __attribute__((noinline)) static void commit(void)
 }
 static void *run(void *unused)
 {
+	const struct timespec pause = { 0, 1000000 };
+
 	for (int i = 0; i < 40; i++) {
 		take();
 		commit();
+		nanosleep(&pause, 0); /* lets the others have it */
 	}
 	return unused;
 }
@@ -95,3 +98,8 @@ expect_error 1 "'off' has no waits for locks"
 run_ok "$PERFREC" record -q --sched off -o no ./convoy
 run "$PERFREC" report --view lock no
 expect_error 1 "'no' has no waits"
+
+# Threads without a record have no waits in the trace, though they may have waited.
+run_ok "$PERFREC" record -q --alloc off -o silent sleep 0.05
+run "$PERFREC" report --view lock silent
+expect_error 1 "'silent' has no waits of threads with .* add --patch"
