@@ -103,6 +103,7 @@ static int read_page_trace(struct page *page)
 		err = trace_sched_read(path, index, NULL, &page->data.sched);
 	progress_end(&progress);
 	if (err && err != -ENOENT) {
+		calls_free(&calls);
 		log_err("cannot read '%s': %s", path, strerror(-err));
 		return err;
 	}
