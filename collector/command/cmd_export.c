@@ -228,6 +228,7 @@ static int write_exported_calls(struct export_options *options, FILE *out)
 	/* Trace events of Chrome have more than calls. */
 	options->call.choice.calls_only =
 		strcmp(options->format->name, "chrome") != 0;
+	options->call.choice.instants = options->format->instants;
 	options->call.choice.sched = options->format->sched;
 	options->call.choice.parts = !options->format->self_times;
 	result = call_command_open(&options->call, out, &reader);

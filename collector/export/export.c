@@ -17,6 +17,7 @@ static const struct export_format formats[] = {
 	{ .name = "firefox",
 	  .calls = export_firefox,
 	  .binary = true,
+	  .instants = true,
 	  .sched = true },
 	{ .name = "callgrind", .profile = export_callgrind },
 	{ .name = "csv",

@@ -20,6 +20,7 @@ struct export_format {
 	bool binary; /* not for a terminal */
 	bool folder; /* several files in a folder: tables.h */
 	bool sched; /* single calls include times on CPUs, if known */
+	bool instants; /* besides single calls, takes instants of threads */
 	bool self_times; /* single calls include their self time */
 };
 

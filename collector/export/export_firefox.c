@@ -3,7 +3,8 @@
  * export_firefox - a processed profile of the Firefox Profiler, version 48. A
  * sample is a time span with a constant stack, weighted by its length
  * ("tracing-ms"). So totals are exact, and the stack chart shows each call.
- * Memory has the distinct stacks of a thread; its samples are in a spool.
+ * Memory has the distinct stacks of a thread; its samples are in a spool. Instants
+ * are markers, and categories of annotations are categories.
  *
  * If the trace has switches, a sample also has the on-CPU time of the thread
  * since the previous sample (null: unknown, or the first sample). The graph of
@@ -27,11 +28,24 @@
 
 #define NO_STACK UINT32_MAX
 
-/* Columns of a thread's samples, in the order of the spool. */
-enum column { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, COLUMN_CPU, COLUMNS };
+/* Columns of a thread's samples and markers, in the order of the spool. */
+enum column {
+	COLUMN_STACK,
+	COLUMN_TIME,
+	COLUMN_WEIGHT,
+	COLUMN_CPU,
+	MARKER_NAME,
+	MARKER_TIME,
+	MARKER_CATEGORY,
+	COLUMNS
+};
+
+/* Numbers of categories; those of annotations follow. */
+enum { CATEGORY_OTHER, CATEGORY_CALL, CATEGORY_ANNOTATION };
 
 struct fox_stack {
 	uint32_t prefix, function; /* number + 1 of a stack; of a function */
+	uint32_t category, unused;
 };
 
 struct fox_track {
@@ -41,7 +55,7 @@ struct fox_track {
 	uint32_t *open; /* stacks of the open calls */
 	uint32_t depth, room;
 	uint64_t ns; /* of the previous event */
-	uint64_t first_ns, samples;
+	uint64_t first_ns, samples, markers;
 	/* On a CPU since the previous sample. */
 	uint64_t cpu_ns;
 	bool cpu_known;
@@ -51,6 +65,7 @@ struct fox {
 	const struct call_reader *reader;
 	const struct trace_reader *trace;
 	uint64_t origin_ns;
+	struct pool categories; /* of uint64_t: texts */
 	struct spool *spool;
 	struct fox_track *tracks; /* by track number */
 	uint32_t room;
@@ -76,6 +91,7 @@ static struct fox_track *fox_track_of(struct fox *fox,
 	if (track->track)
 		return track;
 	track->track = shown;
+	/* Also has the names of markers. */
 	pool_init(&track->functions, NULL, sizeof(uint64_t), sizeof(uint64_t));
 	pool_init(&track->stacks, NULL, sizeof(struct fox_stack),
 		  sizeof(struct fox_stack));
@@ -90,7 +106,7 @@ static FILE *column_stream(const struct fox *fox, const struct fox_track *track,
 	FILE *stream = spool_stream(fox->spool,
 				    track->track->number * COLUMNS + column);
 
-	if (stream && track->samples)
+	if (stream && (column < MARKER_NAME ? track->samples : track->markers))
 		put_char(',', stream);
 	return stream;
 }
@@ -137,6 +153,44 @@ static int put_sample(struct fox *fox, struct fox_track *track, uint64_t ns)
 		       : 0;
 }
 
+/* Sets *@out to the category of @event, or to @usual. Returns 0 or -ENOMEM. */
+static int fox_category(struct fox *fox, const struct trace_event *event,
+			uint32_t usual, uint32_t *out)
+{
+	uint64_t text = event->category;
+
+	*out = usual;
+	if (!text)
+		return 0;
+	if (pool_intern(&fox->categories, &text, out) < 0)
+		return -ENOMEM;
+	*out += CATEGORY_ANNOTATION;
+	return 0;
+}
+
+static int put_fox_marker(struct fox *fox, struct fox_track *track,
+			  const struct trace_event *event, uint64_t ns)
+{
+	FILE *name = column_stream(fox, track, MARKER_NAME);
+	FILE *time = column_stream(fox, track, MARKER_TIME);
+	FILE *category = column_stream(fox, track, MARKER_CATEGORY);
+	uint64_t text = event->name;
+	uint32_t number, of;
+
+	if (!name || !time || !category ||
+	    pool_intern(&track->functions, &text, &number) < 0 ||
+	    fox_category(fox, event, CATEGORY_OTHER, &of))
+		return -ENOMEM;
+	put_count(number, name);
+	put_ms(ns, time);
+	put_count(of, category);
+	track->markers++;
+	return ferror_unlocked(name) || ferror_unlocked(time) ||
+			       ferror_unlocked(category)
+		       ? -EIO
+		       : 0;
+}
+
 static int take(struct fox *fox, const struct trace_event *event)
 {
 	struct fox_track *track = fox_track_of(fox, event->track);
@@ -146,6 +200,8 @@ static int take(struct fox *fox, const struct trace_event *event)
 
 	if (!track)
 		return -ENOMEM;
+	if (event->kind == TRACE_INSTANT)
+		return put_fox_marker(fox, track, event, ns);
 	if (first)
 		track->first_ns = ns;
 	else if (ns > track->ns)
@@ -162,7 +218,8 @@ static int take(struct fox *fox, const struct trace_event *event)
 		uint64_t text = event->name;
 		uint32_t number;
 
-		if (pool_intern(&track->functions, &text, &stack.function) <
+		if (fox_category(fox, event, CATEGORY_CALL, &stack.category) ||
+		    pool_intern(&track->functions, &text, &stack.function) <
 			    0 ||
 		    pool_intern(&track->stacks, &stack, &number) < 0 ||
 		    grow_array(track->open, track->room, track->depth + 1))
@@ -221,8 +278,8 @@ static void put_functions(const struct fox *fox, const struct fox_track *track,
 	put_numbers("func", count, out);
 	put_column("address", "-1", count, out);
 	put_column("inlineDepth", "0", count, out);
-	put_column("category", "0", count, out);
-	put_column("subcategory", "0", count, out);
+	put_column("category", "null", count, out);
+	put_column("subcategory", "null", count, out);
 	put_column("nativeSymbol", "null", count, out);
 	put_column("innerWindowID", "0", count, out);
 	put_column("implementation", "null", count, out);
@@ -271,6 +328,29 @@ static void put_thread_head(const struct fox *fox,
 	put_json_text(threads_name(fox->trace, track->track, name), out);
 }
 
+static int put_fox_markers(struct fox *fox, const struct fox_track *track,
+			   FILE *out)
+{
+	static const char *const names[] = { "name", "startTime", "category" };
+	uint32_t first = track->track->number * COLUMNS + MARKER_NAME;
+	uint32_t count = (uint32_t)track->markers;
+	int err = 0;
+
+	put_table("markers", count, out);
+	for (uint32_t i = 0; i < ARRAY_SIZE(names) && !err; i++) {
+		put_text(",\"", out);
+		put_text(names[i], out);
+		put_text("\":[", out);
+		err = count ? spool_copy(fox->spool, first + i, out) : 0;
+		put_char(']', out);
+	}
+	put_column("endTime", "null", count, out);
+	put_column("phase", "0", count, out);
+	put_column("data", "null", count, out);
+	put_char('}', out);
+	return err;
+}
+
 static int put_thread(struct fox *fox, struct fox_track *track, FILE *out)
 {
 	int err;
@@ -286,7 +366,7 @@ static int put_thread(struct fox *fox, struct fox_track *track, FILE *out)
 	if (err)
 		return err;
 	put_thread_head(fox, track, out);
-	columns = call_reader_has_sched(fox->reader) ? COLUMNS : COLUMN_CPU;
+	columns = call_reader_has_sched(fox->reader) ? MARKER_NAME : COLUMN_CPU;
 	err = 0;
 	put_table("samples", track->samples, out);
 	put_text(",\"weightType\":\"tracing-ms\"", out);
@@ -317,20 +397,47 @@ static int put_thread(struct fox *fox, struct fox_track *track, FILE *out)
 		else
 			put_text("null", out);
 	}
+	put_text("],\"category\":[", out);
+	for (uint32_t i = 0; i < count; i++) {
+		if (i)
+			put_char(',', out);
+		put_count(stacks[i].category, out);
+	}
 	put_char(']', out);
-	put_column("category", "0", count, out);
 	put_column("subcategory", "0", count, out);
 	put_char('}', out);
 	put_functions(fox, track, out);
-	put_text(",\n\"markers\":{\"length\":0,\"data\":[],\"name\":[],"
-		 "\"startTime\":[],\"endTime\":[],\"phase\":[],"
-		 "\"category\":[]},\n\"resourceTable\":{\"length\":0,"
+	if (!err)
+		err = put_fox_markers(fox, track, out);
+	put_text(",\n\"resourceTable\":{\"length\":0,"
 		 "\"lib\":[],\"name\":[],\"host\":[],\"type\":[]},\n"
 		 "\"nativeSymbols\":{\"length\":0,\"libIndex\":[],"
 		 "\"address\":[],\"name\":[],\"functionSize\":[]}",
 		 out);
 	put_char('}', out);
 	return err;
+}
+
+static void put_fox_categories(const struct fox *fox, FILE *out)
+{
+	static const char *const colours[] = { "green",	    "orange", "purple",
+					       "lightblue", "yellow", "magenta",
+					       "brown",	    "red" };
+	const uint64_t *texts = fox->categories.items;
+
+	put_text("\"categories\":[{\"name\":\"Other\",\"color\":\"grey\","
+		 "\"subcategories\":[\"Other\"]},{\"name\":\"Call\","
+		 "\"color\":\"blue\",\"subcategories\":[\"Other\"]}",
+		 out);
+	for (uint32_t i = 0; i < fox->categories.count; i++) {
+		put_text(",\n{\"name\":", out);
+		put_json_text(trace_reader_text(fox->trace, (uint32_t)texts[i]),
+			      out);
+		put_text(",\"color\":\"", out);
+		put_text(colours[i % ARRAY_SIZE(colours)], out);
+		put_text("\",\"subcategories\":[\"Other\"]}", out);
+	}
+	put_text("],", out);
 }
 
 static int write_all(struct fox *fox, struct call_reader *reader, FILE *out)
@@ -340,18 +447,17 @@ static int write_all(struct fox *fox, struct call_reader *reader, FILE *out)
 	int got, err = 0;
 
 	while ((got = call_reader_next(reader, &event)) > 0 && !err)
-		if (event.event.kind == TRACE_BEGIN ||
-		    event.event.kind == TRACE_END)
-			err = take(fox, &event.event);
+		err = take(fox, &event.event);
 	put_text("{\"meta\":{\"version\":29,\"preprocessedProfileVersion\":48,"
 		 "\"interval\":1,\"startTime\":0,\"processType\":0,"
 		 "\"product\":\"perfrec " PERFREC_VERSION "\","
 		 "\"importedFrom\":\"perfrec\",\"stackwalk\":1,\"debug\":false,"
 		 "\"symbolicated\":true,\"doesNotUseFrameImplementation\":true,"
 		 "\"sampleUnits\":{\"time\":\"ms\",\"eventDelay\":\"ms\","
-		 "\"threadCPUDelta\":\"ns\"},"
-		 "\"categories\":[{\"name\":\"Other\",\"color\":\"grey\","
-		 "\"subcategories\":[\"Other\"]}],\"markerSchema\":[]},\n"
+		 "\"threadCPUDelta\":\"ns\"},",
+		 out);
+	put_fox_categories(fox, out);
+	put_text("\"markerSchema\":[]},\n"
 		 "\"libs\":[],\"pages\":[],\"counters\":[],\"threads\":[\n",
 		 out);
 	for (uint32_t i = 0; i < fox->room && !err; i++) {
@@ -376,6 +482,7 @@ int export_firefox(struct call_reader *reader, FILE *out)
 
 	if (err)
 		return err;
+	pool_init(&fox.categories, NULL, sizeof(uint64_t), sizeof(uint64_t));
 	gz = gz_stream_open(out);
 	err = gz ? write_all(&fox, reader, gz) : -ENOMEM;
 	for (uint32_t i = 0; i < fox.room; i++) {
@@ -384,6 +491,7 @@ int export_firefox(struct call_reader *reader, FILE *out)
 		free(fox.tracks[i].open);
 	}
 	free(fox.tracks);
+	pool_release(&fox.categories);
 	spool_free(&fox.spool);
 	if (gz && fclose(gz) && err >= 0)
 		err = -EIO;

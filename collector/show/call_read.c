@@ -466,7 +466,8 @@ static bool pass_through(const struct call_reader *reader,
 			 struct call_event *out)
 {
 	*out = (struct call_event){ .event = *event };
-	return !reader->choice.calls_only &&
+	return (!reader->choice.calls_only ||
+		(reader->choice.instants && event->kind == TRACE_INSTANT)) &&
 	       event->ns >= reader->range.from_ns &&
 	       event->ns < reader->range.to_ns;
 }

@@ -39,6 +39,7 @@ struct call_choice {
 	const char *const *functions;
 	size_t function_count;
 	bool calls_only; /* only begins and ends of calls of threads */
+	bool instants; /* with calls_only: also instants of threads */
 	bool sched; /* required for call_reader_sched(): reads the trace once
 		     * more, for its switches */
 	/* With a range and an index beside the trace: read only the calls of

@@ -73,6 +73,9 @@ export_to firefox
 read_back firefox firefox >got
 expect_eq 'time of Firefox' "$(awk '{ own += $1 } END { printf "%.0f\n", own }' got)" "$own"
 expect_match got '	main$' '	fib$' '	name_all$'
+gzip -dc firefox | jq -r '.threads[] | . as $t | .markers | range(.length) as $i |
+	$t.stringArray[.name[$i]] + " \(.phase[$i]) \(.startTime[$i] >= 0)"' >markers
+expect_match markers '^</script>;instant 0 true$'
 
 # Functions: as the report has them.
 export_to csv

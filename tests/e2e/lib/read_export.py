@@ -128,7 +128,13 @@ def firefox(data):
     profile = strict(gzip.decompress(data).decode())
     demand(profile["meta"]["preprocessedProfileVersion"] == 48, "version")
     own = collections.Counter()
+    categories = profile["meta"]["categories"]
+    demand(any(one["color"] == "grey" for one in categories), "default category")
     for thread in profile["threads"]:
+        markers = thread["markers"]
+        demand(all(name < len(thread["stringArray"]) for name in markers["name"]), "marker")
+        for table in markers, thread["stackTable"]:
+            demand(all(one < len(categories) for one in table["category"]), "category")
         for name in ("samples", "markers", "stackTable", "frameTable",
                      "funcTable", "resourceTable", "nativeSymbols"):
             check_columns(thread[name])
