@@ -75,6 +75,10 @@ void trace_command_log_open(const char *dir, int err)
 			"or removed, and it has the single calls; perfrec "
 			"report shows the rest",
 			dir);
+	else if (access(dir, F_OK) < 0 && errno == ENOENT)
+		log_err("no such folder: '%.2000s' (record first: perfrec "
+			"record -o %.2000s -- COMMAND)",
+			dir, dir);
 	else
 		log_err("'%.2000s' is no recording: there is no " TRACE_NAME
 			"; give the folder that perfrec record -o named",

@@ -36,19 +36,18 @@ static void make_cpu_comments(struct recording *recording, struct comments *out)
 		  "# {sample had no stack: it is|samples had no stack: they "
 		  "are} in [unknown]" },
 		{ sampled->too_short,
-		  "# distinct {stack is|stacks are} longer than the copied "
-		  "part: {its|their} outermost functions are [truncated] "
-		  "(--stack-size copies more)" },
+		  "# {stack lacks its|stacks lack their} outer callers "
+		  "[truncated]: longer than the copied part (--stack-size "
+		  "copies more)" },
 		{ sampled->cut - sampled->too_short,
-		  "# distinct {stack|stacks} could not be unwound to "
-		  "{its|their} end: {its|their} outermost functions are "
-		  "[truncated]" },
+		  "# {stack lacks its|stacks lack their} outer callers "
+		  "[truncated]: not unwound to the end" },
 		{ sampled->guessed,
-		  "# distinct {stack goes|stacks go} through code without "
-		  "unwind tables: callers there may be missing" },
+		  "# {stack goes|stacks go} through code without unwind "
+		  "tables: callers there may be missing" },
 		{ sampled->lost_stacks,
-		  "# {stack found no memory: it is|stacks found no memory: "
-		  "they are} in [other stacks]" },
+		  "# {stack is|stacks are} in [other stacks]: out of "
+		  "memory" },
 	};
 
 	who_comment(recording, out);

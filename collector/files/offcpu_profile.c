@@ -37,11 +37,10 @@ static void make_offcpu_comments(struct recording *recording,
 		const char *form;
 	} rows[] = {
 		{ blocked->inferred,
-		  "# {wait|waits} could not be read and {has|have} the "
-		  "object of other waits of the same call" },
+		  "# {wait has its object|waits have their objects} from "
+		  "other waits of the same call" },
 		{ blocked->left,
-		  "# {wait|waits} ended before perfrec could read the "
-		  "{object|objects}" },
+		  "# {wait was|waits were} too short to be identified" },
 		{ blocked->refused,
 		  "# {wait|waits} of processes that perfrec may not "
 		  "inspect" },
@@ -50,10 +49,8 @@ static void make_offcpu_comments(struct recording *recording,
 		  "# {wait|waits} came faster than perfrec could unwind "
 		  "stacks" },
 		{ blocked->cut,
-		  "# distinct {stack|stacks} of blocked threads could not be "
-		  "unwound to {its|their} end: a register that {it needs|they "
-		  "need} is not known, and {its|their} outermost functions are "
-		  "[truncated]" },
+		  "# {stack of a blocked thread lacks its|stacks of blocked "
+		  "threads lack their} outer callers [truncated]" },
 	};
 
 	who_comment(recording, out);

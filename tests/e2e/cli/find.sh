@@ -100,7 +100,7 @@ expect_match err "'quick' has calls, but none in the chosen thread"
 finds 1 main --from 1h data
 expect_match err "--from '1h': 'data' ends before that: give a time from 0s to [0-9.]+m?s$"
 finds 1 main no-such-folder
-expect_match err "'no-such-folder' is no recording"
+expect_match err "no such folder: 'no-such-folder'"
 
 # refused TEXT COLUMN WHY: the caret is below byte COLUMN.
 refused()

@@ -230,7 +230,7 @@ for command in report replay dump find cut open; do
 	expect_no_match help '--to\b'
 done
 refuses 2 "--sort 'blocked': choose self, total, calls, max or name" --sort blocked --to 1ms co
-refuses 1 'is no recording' --from 1ms nowhere
+refuses 1 "no such folder: 'nowhere'" --from 1ms nowhere
 cat >idle.c <<'SOURCE'
 int main(void) { return 0; }
 SOURCE

@@ -145,7 +145,7 @@ expect_says 1 "no thread has that number or name: did you mean 'calls'?"
 run "$PERFREC" cut --slowest leaf --thread 1 -o no.pftrace data
 expect_says 1 "--thread '1': no thread has that number or name"
 run "$PERFREC" cut --from 0s -o no.pftrace no-such-folder
-expect_says 1 "'no-such-folder' is no recording"
+expect_says 1 "no such folder: 'no-such-folder'"
 expect_none no.pftrace*
 
 # Files: there whole or not at all.

@@ -67,7 +67,7 @@ expect_says 2 '--depth: --to folded sums all calls up'
 run "$PERFREC" export --to chrome --calls data
 expect_says 2 '--calls: only with --to csv'
 run "$PERFREC" replay no-such-folder
-expect_says 1 "'no-such-folder' is no recording"
+expect_says 1 "no such folder: 'no-such-folder'"
 run "$PERFREC" replay --function innre data
 expect_says 1 "no function of the trace matches: did you mean 'inner'?"
 run "$PERFREC" dump --thread call data

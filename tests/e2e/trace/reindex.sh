@@ -188,7 +188,7 @@ done
 # --- mistakes ---
 cp many-off/trace.index before
 run "$PERFREC" index nowhere
-expect_error 1 "'nowhere' is no recording: there is no trace.pftrace"
+expect_error 1 "no such folder: 'nowhere'"
 run "$PERFREC" index ''
 expect_error 2 "'': give the name of a folder"
 run "$PERFREC" index many-off many-on

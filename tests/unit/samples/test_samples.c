@@ -226,7 +226,7 @@ TEST(samples_of_waits_are_below_what_they_wait_on)
 	ck_assert_int_eq(sum("[pipe 1]", 1), 50000);
 	/* There is no stack: object, function, "[unknown]". */
 	ck_assert_uint_eq(g.read->sample[0]->n_location_id, 3);
-	ck_assert(pb_has_comment(g.read, "1 wait ended before"));
+	ck_assert(pb_has_comment(g.read, "1 wait was too short"));
 	ck_assert(pb_has_comment(g.read,
 				 "1 wait of processes that perfrec may not"));
 }
@@ -309,7 +309,7 @@ TEST(samples_of_a_million_stacks_keep_the_total, SLOW)
 	ck_assert_int_eq(sum(NULL, 1), ALL * 10LL);
 	ck_assert_int_gt(sum("[other stacks]", 0), 0);
 	ck_assert(pb_has_comment(
-		g.read, "found no memory: they are in [other stacks]"));
+		g.read, "in [other stacks]: out of memory"));
 }
 
 /* Threads with more time than samples, without a total, without a sample. */
