@@ -43,6 +43,7 @@ agree perfrec-find.1 'perfrec find' OPTIONS
 agree perfrec-graph.1 'perfrec graph' OPTIONS
 agree perfrec-cut.1 'perfrec cut' OPTIONS
 agree perfrec-index.1 'perfrec index' OPTIONS
+agree perfrec-mcp.1 'perfrec mcp' OPTIONS
 agree perfrec-merge.1 'perfrec merge' OPTIONS
 agree perfrec-diff.1 'perfrec diff' OPTIONS
 agree perfrec-doctor.1 'perfrec doctor' OPTIONS
@@ -91,6 +92,7 @@ mentions perfrec-find.1 perfrec find
 mentions perfrec-graph.1 perfrec graph
 mentions perfrec-cut.1 perfrec cut
 mentions perfrec-index.1 perfrec index
+mentions perfrec-mcp.1 perfrec mcp
 mentions perfrec-merge.1 perfrec merge
 mentions perfrec-diff.1 perfrec diff
 mentions perfrec-doctor.1 perfrec doctor

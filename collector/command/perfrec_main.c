@@ -17,6 +17,7 @@
 #include "collector/command/cmd_find.h"
 #include "collector/command/cmd_graph.h"
 #include "collector/command/cmd_index.h"
+#include "collector/command/cmd_mcp.h"
 #include "collector/command/cmd_merge.h"
 #include "collector/command/cmd_open.h"
 #include "collector/command/cmd_record.h"
@@ -61,7 +62,7 @@ int main(int argc, char **argv)
 		[CMD_OPEN] = cmd_open,	   [CMD_EXPORT] = cmd_export,
 		[CMD_TOP] = cmd_top,	   [CMD_FIND] = cmd_find,
 		[CMD_CUT] = cmd_cut,	   [CMD_INDEX] = cmd_index,
-		[CMD_MERGE] = cmd_merge,
+		[CMD_MERGE] = cmd_merge,   [CMD_MCP] = cmd_mcp,
 	};
 	enum opts_command command;
 	int result;
