@@ -38,6 +38,13 @@ expect_eq 'answers' "$(jq -c '[.id, .error.code]' out | tr '\n' ' ')" \
 '[1,null] ["two",-32601] [null,-32700] [null,-32700] [null,-32600] [null,-32600] [null,-32600] [6,-32600] [7,-32600] [null,-32700] [10,-32602] [11,-32602] [12,-32602] [13.5,null] '
 expect_match out 'Why is a program slow'
 
+# The child of a tool leaves the server's input alone, also if that is a file.
+tool='"method":"tools/call","params":{"name":"summary"}'
+answers '{"jsonrpc":"2.0","id":1,'"$tool}" '{"jsonrpc":"2.0","id":2,'"$tool}" \
+	'{"jsonrpc":"2.0","id":3,"method":"ping"}'
+expect_eq 'answers' "$(jq -c '[.id, .result.isError]' out | tr '\n' ' ')" \
+	'[1,true] [2,true] [3,null] '
+
 # version ASKED EXPECTED
 version()
 {
