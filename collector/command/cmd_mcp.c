@@ -60,9 +60,11 @@ static json_t *answer_initialize(const json_t *params)
 	const char *version = versions[ARRAY_SIZE(versions) - 1];
 
 	/* The newest that is not newer than the client's. */
-	for (size_t i = ARRAY_SIZE(versions); asked && i-- > 0;)
-		if (strcmp(versions[i], asked) <= 0)
+	for (size_t i = 0; asked && i < ARRAY_SIZE(versions); i++)
+		if (strcmp(versions[i], asked) <= 0) {
 			version = versions[i];
+			break;
+		}
 	return json_pack("{s:s, s:{s:{}, s:{}}, s:{s:s, s:s}, s:s}",
 			 "protocolVersion", version, "capabilities", "tools",
 			 "prompts", "serverInfo", "name", "perfrec", "version",

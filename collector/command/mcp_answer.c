@@ -83,15 +83,21 @@ static json_t *cut_value(const json_t *value, const struct cut *cut)
 
 char *mcp_answer_json(const json_t *value, size_t items, const char *narrow)
 {
-	for (size_t left = items; left; left -= (left + 7) / 8) {
+	size_t left = MIN(items, (size_t)MCP_ITEMS_MAX);
+
+	while (left) {
 		const struct cut cut = { .items = left, .narrow = narrow };
 		json_t *copy = cut_value(value, &cut);
 		char *text = json_dumps(copy, JSON_COMPACT);
+		size_t length = text ? strlen(text) : 0;
 
 		json_decref(copy);
-		if (text && strlen(text) <= MCP_TEXT_BYTES)
+		if (text && length <= MCP_TEXT_BYTES)
 			return text;
 		free(text);
+		/* Far from the goal in large steps. */
+		left -= length / 4 > MCP_TEXT_BYTES ? (left + 1) / 2
+						    : (left + 7) / 8;
 	}
 	return NULL;
 }

@@ -14,14 +14,16 @@
 #define MCP_ANSWER_BYTES 16000
 #define MCP_MESSAGES_BYTES 1000
 #define MCP_TEXT_BYTES (MCP_ANSWER_BYTES - MCP_MESSAGES_BYTES)
+/* Elements of a list in an answer. */
+#define MCP_ITEMS_MAX 1000
 
 /*
- * Returns @value as a compact JSON text of at most MCP_TEXT_BYTES. Of each list
- * there are the first @items or fewer elements; a member KEY_more beside it
- * says how many more there are, and to narrow by @narrow. Long texts end with
- * "...". `durations`, the histograms of functions, are left out. Returns NULL
- * without memory, or if even one element of each list is too much. The caller
- * frees the text.
+ * Returns @value as a compact JSON text of at most MCP_TEXT_BYTES. It has the
+ * first elements of each list, at most @items and MCP_ITEMS_MAX. If some are
+ * missing, a member KEY_more beside the list says how many, and to narrow by
+ * @narrow. Long texts end with "...". `durations`, the histograms of functions,
+ * are left out. Returns NULL without memory, or if even one element of each
+ * list is too much. The caller frees the text.
  */
 char *mcp_answer_json(const json_t *value, size_t items, const char *narrow);
 

@@ -196,7 +196,7 @@ static json_t *parameter_schema(const struct parameter *parameter)
 	if (parameter->kind == PARAMETER_ITEMS)
 		return json_pack("{s:s, s:s, s:i, s:i}", "type", "integer",
 				 "description", parameter->about, "minimum", 1,
-				 "maximum", INT_MAX);
+				 "maximum", MCP_ITEMS_MAX);
 	if (is_side(parameter))
 		return json_pack("{s:s, s:s, s:{s:s}, s:i, s:i}", "type",
 				 "array", "description", parameter->about,
