@@ -63,7 +63,7 @@ static void expect_text(const char *view,
 /* t0 and t2 want a lock that t1 holds in put(), and then t3 in work(). */
 static void write_queue(void)
 {
-	rig_wait(0, MUTEX, "lock=" LOCK, 10 * MS, 50 * MS, 0);
+	rig_wait(0, MUTEX, "lock=" LOCK ",woken_by=t3", 10 * MS, 50 * MS, 0);
 	rig_wait(2, MUTEX, "lock=" LOCK, 20 * MS, 49 * MS, 0);
 	rig_hold(1, 0, LOCK, "put", 10 * MS, 40 * MS, 0);
 	rig_hold(3, 0, LOCK, "work", 40 * MS, 49 * MS, 0);
