@@ -308,8 +308,7 @@ TEST(samples_of_a_million_stacks_keep_the_total, SLOW)
 	ck_assert_int_eq(sum(NULL, 0), ALL);
 	ck_assert_int_eq(sum(NULL, 1), ALL * 10LL);
 	ck_assert_int_gt(sum("[other stacks]", 0), 0);
-	ck_assert(pb_has_comment(
-		g.read, "in [other stacks]: out of memory"));
+	ck_assert(pb_has_comment(g.read, "in [other stacks]: out of memory"));
 }
 
 /* Threads with more time than samples, without a total, without a sample. */
