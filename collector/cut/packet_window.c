@@ -390,6 +390,10 @@ static bool take_point(struct packet_window *window,
 {
 	bool inside = cut_ranges_has(window->ranges, ns);
 
+	/* The begin of a wait comes before the instant in it. */
+	if (event->type == TYPE_INSTANT && event->track->is_waits &&
+	    event->track->slice_count && ns >= event->track->now_ns)
+		window_advance(window, event->track, ns);
 	if (event->type == TYPE_COUNTER || event->type == TYPE_STATE)
 		window_note_last(window, event->track, packet->sequence, ns,
 				 packet->event);
