@@ -38,7 +38,7 @@ page page.html
 expect_eq 'no source' "$(jq -c '[.source, (.lines | length)]' page.json)" '[false,0]'
 
 run "$PERFREC" report --html data/trace.pftrace data
-expect_error 1 'is no page of perfrec'
+expect_error 1 'was not written by perfrec'
 "$PERFREC" report data >/dev/null || fail 'the recording is lost'
 for bad in data no/folder /dev/full; do
 	run "$PERFREC" report --html $bad data

@@ -53,7 +53,7 @@ changed >list
 expect_match list '(^|,)calls two(,|$)'
 expect_no_match list 'calls one'
 run "$PERFREC" diff a1 a2 a3 -- c1 c2 c3
-expect_match out 'changes? from about' '^ +\* +20,000 +40,000 .* two '
+expect_match out 'only changes above about' '^ +\* +20,000 +40,000 .* two '
 
 run_ok "$PERFREC" aggregate a1 a2 a3 c1 --value calls
 expect_match out '^a1 and 3 more recordings: calls$' \
