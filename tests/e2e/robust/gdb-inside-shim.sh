@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # long: steps through the shim in gdb
+# timeout: 600
 #
 # gdb unwinds to the callers from each instruction of the shim: few of its
 # functions had unwind tables. gdb steps through the hooks and all wrappers of
@@ -14,7 +15,7 @@ need gdb
 prog robust/steps
 
 # 8 slots, so that gdb does not step through many of them.
-run env PERFREC_SLOTS=8 timeout 150 "$PERFREC" record -q -o data \
+run env PERFREC_SLOTS=8 "$PERFREC" record -q -o data \
 	gdb -nx -batch -x "$TOP/tests/e2e/lib/gdb_steps.py" ./steps
 if ! grep -q '^functions:' out; then
 	skip "gdb cannot step here: $(tail -n 1 err)"
@@ -32,7 +33,7 @@ done
 run "$PERFREC" cc --hooks=entry "${CC:-cc}" -O1 -g -Wl,-z,now -o entries \
 	"$TOP/tests/progs/robust/steps.c"
 [ "$status" -eq 0 ] || skip "no entry builds here: $(cat err)"
-run env PERFREC_SLOTS=8 timeout 150 "$PERFREC" record -q -o data-entries \
+run env PERFREC_SLOTS=8 "$PERFREC" record -q -o data-entries \
 	gdb -nx -batch -x "$TOP/tests/e2e/lib/gdb_steps.py" ./entries
 expect_no_match out '^wrong:'
 for function in hook_entry_enter hook_entry_exit; do
