@@ -51,6 +51,7 @@ static void setup(void)
 
 static void teardown(void)
 {
+	call_layouts_free(&g_rig->arena.setup.layouts);
 	rig_free(g_rig);
 }
 
