@@ -344,6 +344,16 @@ static struct open_call *push_call(struct call_track *track)
 	return &track->open[track->count++];
 }
 
+/* Keeps @arguments, which are returned, until the next event is asked for; those
+ * kept before were of an event that was not shown. */
+static struct call_arguments *give_arguments(struct call_reader *reader,
+					     struct call_arguments *arguments)
+{
+	free(reader->given);
+	reader->given = arguments;
+	return arguments;
+}
+
 /* Returns the begin of the outermost pending call of @track, or false. */
 static bool give_pending(struct call_reader *reader, struct call_track *track,
 			 struct trace_track *shown, struct call_event *out)
@@ -354,7 +364,7 @@ static bool give_pending(struct call_reader *reader, struct call_track *track,
 		if (call->state != CALL_PENDING)
 			continue;
 		call->state = CALL_SHOWN;
-		reader->given = call->kept;
+		(void)give_arguments(reader, call->kept);
 		call->kept = NULL;
 		*out = (struct call_event){
 			.event = { .kind = TRACE_BEGIN,
@@ -451,8 +461,8 @@ static bool end_read_call(struct call_reader *reader, struct call_event *out)
 		out->callee_ns = event->slice->callee_ns;
 	out->event.slice = NULL;
 	if (event->track->kind == TRACE_TRACK_WAITS) {
-		out->kept = reader->given =
-			add_end_arguments(reader, call->of_wait);
+		out->kept = give_arguments(
+			reader, add_end_arguments(reader, call->of_wait));
 		call->of_wait = NULL;
 	}
 	forget_call(call);
