@@ -54,8 +54,8 @@ struct patch_image {
 	size_t link_count, link_room;
 	uint32_t free_links; /* chain */
 	struct text_map map; /* valid in patch_connect() */
-	/* Copy of the page of text that was read last, valid in
-	 * patch_connect(). Jumps that were written since are not in it. */
+	/* The page of text that was read last, valid in patch_connect(). The
+	 * copy lacks the jumps written after that. */
 	uint64_t page_at; /* 0: none */
 	uint8_t page[TEXT_PAGE_BYTES];
 	uint64_t area_map[THUNK_MAPS];

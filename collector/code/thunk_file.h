@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thunk_file - the beginning of an ELF file by which gdb knows the thunks of one
+ * thunk_file - makes the head of an ELF file that shows gdb the thunks of one
  * mapping (function_shm.h). Pure; any thread.
  */
 #ifndef PERFREC_COLLECTOR_CODE_THUNK_FILE_H
@@ -10,8 +10,9 @@
 
 #include "shared/function_shm.h"
 
-/* Writes the page with index @i for the mapping at @map of an area with @functions
- * numbers, the first @frames of which have frame descriptions. @map is 0: none. */
+/* Writes page @i of the files of an area, for its mapping at @map. The area has
+ * @functions numbers; the first @frames have frame descriptions. If @map is 0,
+ * the page is all zero. */
 void thunk_file_make(uint8_t out[THUNK_FILE_BYTES], uint32_t i, uint64_t map,
 		     uint32_t functions, uint32_t frames);
 
