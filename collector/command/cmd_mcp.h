@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * cmd_mcp - `perfrec mcp`: a server of the Model Context Protocol on standard
- * input and output, by which agents read recordings.
+ * cmd_mcp - `perfrec mcp`: lets agents read recordings through the Model Context
+ * Protocol, on standard input and output.
  */
 #ifndef PERFREC_COLLECTOR_COMMAND_CMD_MCP_H
 #define PERFREC_COLLECTOR_COMMAND_CMD_MCP_H

@@ -21,9 +21,9 @@
  * Returns @value as a compact JSON text of at most MCP_TEXT_BYTES. It has the
  * first elements of each list, at most @items and MCP_ITEMS_MAX. If some are
  * missing, a member KEY_more beside the list says how many, and to narrow by
- * @narrow. Long texts end with "...". `durations`, the histograms of functions,
- * are left out. Returns NULL without memory, or if even one element of each
- * list is too much. The caller frees the text.
+ * @narrow. Long texts end with "...". The answer lacks `durations`, the
+ * histograms of functions. Returns NULL without memory, or if even one element
+ * of each list is too much. The caller frees the text.
  */
 char *mcp_answer_json(const json_t *value, size_t items, const char *narrow);
 

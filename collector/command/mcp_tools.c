@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * A child process for each call: a damaged recording, or one that takes too
- * long, ends the child and not the server. Wrong arguments are reported there
- * too, as errors of the command.
+ * Each call runs in a child process, so a damaged recording or a slow command
+ * ends the child and not the server. The child also reports wrong arguments, as
+ * errors of the command.
  */
 #include "collector/command/mcp_tools.h"
 
@@ -372,7 +372,7 @@ static int run_tool_command(const struct tool *tool, const json_t *arguments)
 
 /* --- in the server ------------------------------------------------------- */
 
-/* What a command printed. */
+/* The output of a command. */
 struct output {
 	char *text; /* owned, TOOL_OUTPUT_BYTES */
 	size_t count;
