@@ -390,7 +390,8 @@ static bool take_point(struct packet_window *window,
 {
 	bool inside = cut_ranges_has(window->ranges, ns);
 
-	/* The begin of a wait comes before the instant in it. */
+	/* A wait that began before the range begins here in the cut: its
+	 * instant must not come first. */
 	if (event->type == TYPE_INSTANT && event->track->is_waits &&
 	    event->track->slice_count && ns >= event->track->now_ns)
 		window_advance(window, event->track, ns);
