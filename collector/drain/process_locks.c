@@ -117,12 +117,12 @@ struct process_locks {
 	uint32_t event_count, event_room;
 	bool posted; /* the job is in the queue */
 	bool ended;
-	/* Of the consumer: */
+	/* Consumer only: */
 	struct clock_segment segment;
 	uint64_t salt; /* of flows */
 	struct known_lock *bucket[BUCKETS];
 	uint32_t lock_count;
-	/* Of the jobs thread: */
+	/* Jobs thread only: */
 	struct wait_events out;
 	struct wait_places *places; /* NULL until used */
 };

@@ -76,8 +76,8 @@ uint32_t process_locks_thread(struct process_locks *locks,
 void process_locks_rename(struct process_locks *locks, uint32_t number,
 			  const char name[16]);
 
-/* Writes all that is left, and frees the locks of @process, if it has any.
- * After the end of all its threads. Jobs thread. */
+/* Writes the remaining events, and frees the locks of @process, if it has any.
+ * Call it after the end of all its threads. Jobs thread. */
 void process_locks_finish(struct process *process);
 
 #endif

@@ -22,7 +22,7 @@ struct wait_events {
 	struct encoder encoder; /* out is set for each event */
 	uint32_t last_iid;
 	struct seq_names names;
-	/* Of the next event: the caller may add fields of a TrackEvent. */
+	/* For the next event. The caller may add fields of a TrackEvent. */
 	struct bytes fields, interned;
 	struct bytes out;
 };
