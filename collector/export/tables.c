@@ -4,9 +4,10 @@
  * dur, name, depth, utid, upid. A call becomes a row at its end. Until then the
  * writer stores its arguments and its number, the parent_id of its callees.
  *
- * A call belongs to the request of the innermost slice around it, in its own
- * context, that has the argument trace_id; or else to the one that its thread
- * has set last. The context of a sample is unknown: it belongs to the request of
+ * A call belongs to the request of the innermost slice with the argument
+ * trace_id that is around it in its own context. Without such a slice it belongs
+ * to the request that its thread has set last. The context of a sample is
+ * unknown: it belongs to the request of
  * the open slice of its thread that began last. Contexts and samples are not
  * ordered relative to each other, so samples become rows after all calls. Until
  * then samples and changes of requests share KEPT_BYTES_MAX. Without room, a
@@ -330,7 +331,7 @@ static struct requests *requests_of(struct writer *writer,
 	return &writer->requests[thread->number];
 }
 
-/* Keeps a change of the request of a thread: an instant, or the begin or end of
+/* Keeps a change of the request of a thread: an instant, or the start or end of
  * a slice with ids of its own. Without room, requests of the thread are unknown
  * from here on. Returns 0 or -ENOMEM. */
 static int keep_request(struct writer *writer, const struct trace_event *event,
