@@ -155,8 +155,8 @@ bool collect_options_calls(const char *glob, const char *name,
 /* Returns true if the text and the slots of the file @path stay as they are: of
  * the C library, the dynamic linker and perfrec. Any thread. */
 bool collect_options_never_patch(const char *path);
-/* Rejects contradictions between --args (@args: it was given), --args-strings
- * (@strings) and --patch or --calls-to (@adds_calls: one of them was). Returns
+/* Rejects options that contradict each other. @args, @strings: the command line
+ * has --args, --args-strings. @adds_calls: it has --patch or --calls-to. Returns
  * OPTS_GO_ON, or OPTS_WRONG after one line in the log. */
 int collect_options_check_args(bool args, bool strings, bool adds_calls);
 
