@@ -27,8 +27,8 @@
 
 #define URL_BYTES 512
 #define IDLE_S 30
-/* Time for further requests of the viewer after the file is fetched, and after
- * each of them. */
+/* Longest wait for another request of the viewer once it has fetched the file.
+ * Each request starts the wait again. */
 #define LINGER_MS 2000
 /* In the eventfd: the file was fetched. Other answers count 1. */
 #define FILE_FETCHED (1ULL << 32)

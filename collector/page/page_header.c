@@ -271,9 +271,9 @@ static json_t *range_json(const struct page_part *part)
 			    time_range_text(to, end));
 }
 
-/* The curve and the peak are of the shown process. The summary knows the peak
- * of the largest process, where the curve has only occasional values or noisy
- * samples. */
+/* The curve and the peak belong to the shown process. For the process with the
+ * largest peak the summary is better: the curve has only occasional values or
+ * noisy samples. */
 static void add_heap(const struct page_data *data,
 		     const struct page_options *options,
 		     const struct summary *summary, json_t *header)

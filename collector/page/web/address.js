@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /**
- * The state of the page in the fragment of its address: a link says what one
- * sees, and the browser's "back" works. Wrong and unknown words count as
- * missing: a link may belong to another recording.
+ * Keeps the state of the page in the fragment of its address, so a link shows
+ * the same view, and the browser's "back" works. Wrong and unknown words count
+ * as missing: a link may belong to another recording.
  */
 
 /** A state is put into the address after so many ms without another: a browser refuses many. */
@@ -49,7 +49,7 @@ export class Address {
     if (words !== location.hash.slice(1)) history.pushState(null, '', `#${words}`);
   }
 
-  /** @returns {string} the state, without what is as in the beginning */
+  /** @returns {string} the state, without values that are as at the start */
   words() {
     const { state, recording } = this.store;
     const words = new URLSearchParams();

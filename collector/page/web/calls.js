@@ -152,7 +152,7 @@ export class CallsView {
     this.cursor = this.anchor = { bucket: 0, row: Math.max(0, this.rows.length - 1) };
   }
 
-  // --- what is chosen ------------------------------------------------------
+  // --- the selection -------------------------------------------------------
 
   /** @returns {import('./axis.js').Span} the chosen time */
   get span() {

@@ -374,7 +374,7 @@ export class FlameView {
     this.onzoom?.();
   }
 
-  /** @param {number[]} path functions from the outermost on; those that are not there end it */
+  /** @param {number[]} path functions from the outermost on; the zoom ends before the first without a frame */
   zoomTo(path) {
     const { tree } = this;
     let node = this.top;

@@ -74,7 +74,7 @@ class Page {
     this.address();
   }
 
-  /** Shows what the address of the page says, and follows with it. */
+  /** Shows the state in the address of the page, and keeps the address up to date. */
   address() {
     const { timeline, profile: { flame } } = this;
     const address = new Address(this.store, this.tabs.map(({ id }) => id), {

@@ -376,13 +376,13 @@ export class TimelineView {
     this.shown.textContent = `${spanText(this.span)}${level.whole ? '' : ' · the longest call of each pixel; zoom in for more'}`;
   }
 
-  /** @param {number} height @returns {number} the axis is on top of what is seen of the view */
+  /** @param {number} height @returns {number} the top of the axis: it stays at the top of the visible part */
   axisTop(height) {
     const bar = document.querySelector('.bar-holder')?.getBoundingClientRect().bottom ?? 0;
     return Math.max(0, Math.min(height - TIMELINE_AXIS, bar - this.scroller.getBoundingClientRect().top));
   }
 
-  /** @param {CanvasRenderingContext2D} g @param {Track} track @param {number} y  the states of a thread, on what it is blocked, and its instants */
+  /** Draws the states of a thread, the objects that blocked it, and its instants. @param {CanvasRenderingContext2D} g @param {Track} track @param {number} y */
   drawStates(g, { thread }, y) {
     const right = this.left + this.width();
     const box = (/** @type {number} */ from, /** @type {number} */ to) => [Math.max(this.left, this.xOf(from)), Math.min(right, this.xOf(to))];

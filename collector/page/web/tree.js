@@ -14,8 +14,8 @@
  * @typedef {{
  *   fold?: (fn: number) => boolean, hide?: (fn: number) => boolean, only?: ((fn: number) => boolean)[],
  * }} Cut
- *   fold: its frames become part of their callers; hide: with all that they call; only: of each of these,
- *   a stack has a frame
+ *   fold: the frames of these functions become part of their callers; hide: their frames disappear with
+ *   all callees; only: a stack stays if it has a frame for each of these
  */
 
 /** The stacks of a recording after the cuts, with some sums of each. */
