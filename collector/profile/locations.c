@@ -302,7 +302,7 @@ static int sort_by_place(struct sources *sources)
 	return 0;
 }
 
-/* Finds the sources of the locations of @place, except those that are final.
+/* Finds the sources of the locations of @place that have no final source yet.
  * Returns 0 or -ENOMEM. */
 static int find_place_sources(struct sources *sources, size_t place)
 {
