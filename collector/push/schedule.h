@@ -101,9 +101,9 @@ bool schedule_has(const struct schedule *schedule, const char *name);
  * keeps the oldest, and counts the others as left: they stay in the spool. */
 int schedule_see(struct schedule *schedule, const char *name, uint64_t bytes,
 		 uint32_t done, const struct schedule_time *now);
-/* Gives up windows that are too old for a lane, and the oldest while all, with
- * those that are left, have more than bytes_max. Windows that are being sent
- * stay. */
+/* Gives up windows for each lane that they are too old for. Then discards the
+ * oldest windows while the scheduled and the left ones together exceed
+ * bytes_max. Windows that are being sent stay. */
 void schedule_expire(struct schedule *schedule,
 		     const struct schedule_time *now);
 /* No more windows will come: lanes that wait of their own accord try at once.
