@@ -125,7 +125,7 @@ bool call_tree_missing(const struct call_tree *tree,
 		       const struct trace_event *event,
 		       enum time_gap_kind *kind, uint64_t *calls);
 
-/* What skipped chunks have of one stack. Numbers are modulo 2^64. */
+/* The sums of one stack in skipped chunks. Numbers are modulo 2^64. */
 struct chunk_sum {
 	uint64_t ns; /* without callees */
 	uint64_t calls; /* that began, or were open at FROM */

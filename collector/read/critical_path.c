@@ -5,9 +5,9 @@
  * calls need no memory. Chains of several calls may share pieces of a thread,
  * which then have a weight.
  *
- * Each step goes back in time: to the begin of a wait, or from a wait to a release
- * inside of it by a thread that does not wait then. So no wait is met twice, and a
- * chain has at most two steps for each wait.
+ * Each step goes back in time: to the start of a wait, or from a wait to a release
+ * inside of it by a thread that does not wait then. So a chain visits no wait
+ * twice, and has at most two steps for each wait.
  */
 #include "collector/read/critical_path.h"
 
@@ -25,7 +25,7 @@
 #include "shared/compiler.h"
 
 #define MEMORY_MAX (UINT64_C(1) << 30)
-/* Shorter times off a CPU are left to the call. */
+/* A shorter time off a CPU counts as a part of the call, not as a wait. */
 #define UNREAD_NS_MIN 10000u
 #define PASSED_SHARE 100 /* of a chain: 1 % */
 #define NOT_READ "an unknown object"
@@ -50,7 +50,7 @@ struct path_piece {
 /* A thread while calls are read. */
 struct path_thread {
 	struct {
-		size_t at, end; /* pieces that are left */
+		size_t at, end; /* remaining pieces */
 	} left[PIECE_KINDS];
 	uint32_t stretch; /* on a CPU: the next one */
 	uint32_t *names; /* of its open calls; texts of the reader */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * critical_path - the chain of work that made a run, or a call, as long as it was.
- * It is followed backwards from the end: a thread ran since its last wait, the
+ * critical_path - the chain of work that determined the duration of a run or a
+ * call. It is followed backwards from the end: a thread ran since its last wait, the
  * thread that ended this wait ran before, and so on. One thread at a time.
  *
  * A wait that another thread ended belongs to that thread up to the release, and
@@ -33,8 +33,8 @@ struct path_call {
 struct path_wish {
 	const struct path_call *calls; /* the chain of each */
 	size_t call_count; /* 0: the run */
-	/* Of the run: a part of it, and the thread at its end (NULL: the one with
-	 * the last call). */
+	/* For the run: a part of it, and the thread at its end (NULL: the thread
+	 * with the last call). */
 	struct time_range range;
 	const char *thread;
 };

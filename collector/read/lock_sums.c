@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lock_sums - waits and holds of a lock are swept by time. While the number of
+ * lock_sums - sweeps the waits and holds of a lock by time. While the number of
  * waiters and of holders is constant, each holder gets the same time, so one sum
- * is enough for all: a hold has what the sum grew by between its begin and its
- * end. That takes N log N steps, however many overlap.
+ * is enough for all: the share of a hold is the growth of the sum from its start
+ * to its end. That takes N log N steps, however many overlap.
  */
 #include "collector/read/lock_sums.h"
 
@@ -27,7 +27,8 @@ struct lock_edge {
 	enum edge_kind kind;
 	uint64_t from_ns; /* WAIT_ENDS: begin of the wait */
 	bool is_unsure; /* of a wait: who ended it is unknown */
-	uint64_t *sum; /* of a hold: its share; at its begin the sum then */
+	uint64_t *sum; /* of a hold: its share. Until it ends: share_ns at its
+			* start */
 };
 
 struct lock_edges {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * lock_sums - for whom the threads of a trace waited: blocked time by lock, and
- * of each lock by its holders. Locks without recorded holds, such as condition
+ * lock_sums - whom the threads of a trace waited for: the blocked time of each
+ * lock, divided among its holders. Locks without recorded holds, such as condition
  * variables, have their wakers instead. Pure. One thread at a time.
  *
  * A moment of a wait counts for the thread that held the lock then; several
@@ -29,7 +29,7 @@ struct lock_row {
 	bool held; /* it has holds; otherwise wakers */
 	uint64_t holds, held_ns, longest_ns; /* while others waited */
 	uint64_t hand_over_ns; /* of a lock with holds */
-	/* Of a lock with wakers. */
+	/* Only for a lock with wakers: */
 	uint64_t outside_ns, timed_out_ns, ended_ns;
 	uint64_t unknown_ns;
 };

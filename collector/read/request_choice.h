@@ -43,8 +43,8 @@ int request_choice_take(struct request_choice *choice,
 /* Returns true if @event is an instant that sets the request of its thread. */
 bool request_choice_sets(const struct trace_reader *reader,
 			 const struct trace_event *event);
-/* As request_choice_take(), for an event of @kind at @depth of @track. @ids: those
- * of the slice itself, or those that the instant sets. */
+/* As request_choice_take(), for an event of @kind at @depth of @track. @ids: the
+ * ids of the slice, or the ids that the instant sets. */
 int request_choice_follow(struct request_choice *choice,
 			  const struct trace_reader *reader,
 			  const struct trace_track *track, uint32_t depth,

@@ -37,7 +37,7 @@ struct slowest {
 	uint32_t *function_of; /* by text: number + 1; 0: none */
 	uint32_t text_room;
 	/* The thread of a cell is the number of a function, and its node is
-	 * slowest_bar(). A call is in the bucket in which it began. */
+	 * slowest_bar(). A call counts in the bucket of its start. */
 	struct time_cells bars;
 	uint64_t argument_bytes;
 	uint64_t refused; /* calls of functions without room */

@@ -93,8 +93,8 @@ struct trace_reader {
 	 * at left_ns; NULL: none. */
 	struct track *leaving;
 	uint64_t staying, left_ns;
-	/* The track whose open slices begin again next, after "seeds" of them;
-	 * NULL: none. */
+	/* The track whose open slices the next parts begin again; "seeds" is
+	 * the number of parts compared so far. NULL: none. */
 	struct track *restarted;
 	uint32_t seeds;
 };
