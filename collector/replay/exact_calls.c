@@ -74,7 +74,7 @@ static void add_place(struct search *search, size_t exact,
 		search->failed = true;
 		return;
 	}
-	/* For frames on the stack, which find their place by it. */
+	/* By this index search_stack() finds the places of open calls. */
 	node->index = (uint32_t)search->places;
 	search->place[search->places++] =
 		(struct place){ exact, node, node->calls };

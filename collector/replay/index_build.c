@@ -354,8 +354,8 @@ void index_build_begin(struct index_build *build, const struct index_now *now)
 		index_build_stop(build);
 	if (build->stopped)
 		return;
-	/* A checkpoint has the open slices inside those that are the same as at
-	 * the checkpoint before. */
+	/* A checkpoint lists only the inner open slices: it shares the outer
+	 * ones with the checkpoint before. */
 	outer_ns = same ? build->listed[same - 1].begin_ns : 0;
 	for (uint32_t i = same; i < build->listed_count; i++)
 		node_number(build, build->listed[i].node);
