@@ -228,9 +228,10 @@ static bool serves_caller(struct trace_stacks *trace,
 	return frame->kind == FRAME_NAMED && frame->address == FRAME_KERNEL;
 }
 
-/* Returns the iid of @frame, and writes it if it is new. Returns 0 without
- * memory, and for a frame of perfrec or of work for it: *@own says whether the
- * caller is such a frame, and is set to whether @frame is. */
+/* Returns the iid of @frame, and writes the frame if it is new. Returns 0 without
+ * memory, and for a frame of perfrec or of a function that works for it. *@own is
+ * true if the caller is such a frame; it becomes true if @frame is one, else
+ * false. */
 static uint64_t write_frame(struct trace_stacks *trace,
 			    const struct stack_frame *frame, bool *own)
 {
