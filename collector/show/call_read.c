@@ -344,8 +344,8 @@ static struct open_call *push_call(struct call_track *track)
 	return &track->open[track->count++];
 }
 
-/* Keeps @arguments, which are returned, until the next event is asked for; those
- * kept before were of an event that was not shown. */
+/* Returns @arguments, and keeps them until the next event is read. Frees the
+ * arguments kept before: they belong to an event that is not shown. */
 static struct call_arguments *give_arguments(struct call_reader *reader,
 					     struct call_arguments *arguments)
 {

@@ -272,8 +272,8 @@ static void put_instant(struct replay *replay, const struct merged_event *event,
 	put_replay_event(replay, event, "");
 }
 
-/* A wait has one line, where it begins: with the thread that held the lock for
- * the longest time, or else the one that ended the wait. */
+/* A wait has one line, at its start. It names the thread that held the lock for
+ * the longest time or, without a holder, the thread that ended the wait. */
 static void put_replay_wait(struct replay *replay,
 			    const struct merged_event *event, const char *name)
 {

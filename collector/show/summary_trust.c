@@ -8,11 +8,11 @@
 #include "collector/show/summary_slowed.h"
 #include "shared/compiler.h"
 
-/* Shares of a whole from which a doubt matters, and matters much. */
+/* A doubt about at least this share of a whole is TRUST_FAIR, or TRUST_POOR. */
 #define FAIR_SHARE 0.01
 #define POOR_SHARE 0.1
-/* The factor from which slower is TRUST_POOR; summary_slowed.c has that of
- * TRUST_FAIR. */
+/* A run that recording made this many times slower is TRUST_POOR;
+ * summary_slowed.c has the factor of TRUST_FAIR. */
 #define SLOWED_MUCH 2.0
 /* With fewer samples, the share of a function with half of them has an error of
  * 10 % or more. */

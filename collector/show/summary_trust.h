@@ -36,7 +36,7 @@ struct trust {
 	struct trust_doubt doubts[TRUST_DOUBTS_MAX];
 };
 
-/* Judges @summary. @out has no pointer to it. */
+/* Judges @summary. @out keeps no pointer into @summary. */
 void summary_trust_judge(const struct summary *summary, struct trust *out);
 
 /* Writes the sentence without doubts to @text, of @room bytes. */
