@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * states_calls - functions that are called through slots of other files
- * (--calls-to, code_calls.h). The function of a slot is known by the address
- * that the slot holds, so all files that call it have a part of it. A function
- * that its own file also records has no such parts, or each call would be
- * recorded twice.
+ * (--calls-to, code_calls.h). The address in a slot identifies the function, so
+ * a function has a part in each file that calls it. A function that its own file
+ * also records has no such parts, or each call would be recorded twice.
  */
 #include <fnmatch.h>
 #include <string.h>

@@ -402,8 +402,8 @@ static void note_heard(struct states *states,
 	lock_release(&states->lock);
 }
 
-/* Returns true if the module at @index is known to call nothing that --calls-to
- * names, and is no entry build. */
+/* Returns true if the module at @index was read, has no call of a function that
+ * --calls-to names, and is no entry build. */
 static bool is_never_heard(const struct states *states, uint32_t index)
 {
 	const struct states_plan *plan = states->modules[index].plan;

@@ -111,7 +111,7 @@ struct states_module {
 	bool gone; /* no process has it any more */
 	bool again; /* it was gone and has returned */
 	bool unpatched; /* its functions would have been moved at the start */
-	uint32_t opening; /* dlopen() that waits for it; 0: none any more */
+	uint32_t opening; /* number of the dlopen() that waits; 0: none */
 	bool recalled; /* known was read */
 	struct states_cache_list known; /* from earlier recordings */
 };

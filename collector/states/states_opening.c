@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * states_opening - dlopen() calls that wait (--patch). The shim reports the
- * modules of a dlopen() before any of their code can run, and then waits until
- * their functions are moved, or for as long as it may (preload/load/opening.c).
- * Only modules that were reported under the number of a dlopen() that still waits
- * are moved, and only in its process.
+ * modules of a dlopen() before any of their code can run. Then it waits until
+ * their functions are moved or its time limit ends (preload/load/opening.c). Only
+ * modules that were reported under the number of a dlopen() that still waits are
+ * moved, and only in its process.
  */
 #include <limits.h>
 #include <sys/syscall.h>
@@ -158,7 +158,7 @@ void states_opening_written(struct states *states)
 {
 	const uint32_t number = states->opening.number * OPENING_STEP;
 
-	/* order: sc, OPENING: what was written is written */
+	/* order: sc, OPENING: the text is whole before the program goes on */
 	(void)atom_cas_sc(opening_word(states), number | OPENING_WRITES,
 			  number | OPENING_WAITS);
 }

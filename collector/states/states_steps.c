@@ -626,7 +626,8 @@ static bool connect_more(struct states *states, bool held)
 	return any;
 }
 
-/* Moves functions of a dlopen() that waits. Returns true if some are left. */
+/* Moves functions of a dlopen() that waits. Returns true if it moved some: more
+ * may follow. */
 static bool connect_opening(struct states *states)
 {
 	struct states_hold hold;
