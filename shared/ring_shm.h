@@ -300,8 +300,8 @@ struct map_entry_shm {
 	uint32_t generation; /* LOAD: current; UNLOAD: first without it */
 	uint8_t build_id_bytes; /* 0: it has none */
 	uint8_t entry_build; /* LOAD: 1 if it has the note of entry_build.h */
-	uint16_t opening; /* LOAD: number of the dlopen() that waits for it, no
-			   * code of which has run (enum opening_shm); 0: none */
+	uint16_t opening; /* LOAD: number of the dlopen() that waits before any
+			   * code of it runs (enum opening_shm); 0: none */
 	uint64_t start, end; /* of its loaded segments, whole pages */
 	union {
 		uint64_t bias; /* added to its virtual addresses */

@@ -54,7 +54,8 @@ static struct {
 	struct sockaddr_un address;
 	uint64_t device, inode; /* of the arena */
 	uint64_t deadline; /* of hello, ns of CLOCK_MONOTONIC */
-	/* Its parts: the wait for control, and what is left for a write. */
+	/* Parts of the time limit: for the lookup of functions, and for a write
+	 * of text that is still under way then. */
 	uint64_t plan_ns, text_ns;
 	int32_t peer; /* pid of the collector here; 0: not visible */
 	int32_t tracer; /* the same, if it may trace us; else 0 */
