@@ -4,7 +4,7 @@
 # patch.sh [CALLS] - what a call of a function without hooks costs more under
 # `perfrec record --patch`, in ns. Prints a line for each state: the least of five
 # rounds, minus that of the program alone. The program calls functions with no, two
-# and nine arguments, three of these on the stack. The last rows are of the same
+# and nine arguments, three of these on the stack. The last rows measure the same
 # program with hooks. The rows "short rounds" are the least of 300 rounds of 2,000
 # calls with a pause after each: a call with arguments takes so many cells that the
 # ring is full in a longer round, and the row would show what a dropped call costs.

@@ -36,7 +36,7 @@ class Tables(PageTest):
         page.click_on('thead th[data-id="self"] button')
         self.assertEqual(list(self.rows(page))[0], "sleep_in_pool")
         self.assertNotIn("most on a CPU", page.text("#view-profile .caption"))
-        # What somebody has chosen stays, and what a value has not is chosen again when it comes back.
+        # A chosen order stays, also after a value without its column was shown.
         page.press("v")
         page.press("V")
         self.assertEqual(list(self.rows(page))[0], "sleep_in_pool")

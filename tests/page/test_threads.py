@@ -10,7 +10,7 @@ from test_page import PageTest, Shared
 
 __all__ = ["Threads"]
 
-# What is written on the timeline from now on: [text, x, y] in the window.
+# Keeps each text that is drawn on the timeline from now on: [text, x, y] in the window.
 WATCH = """(() => { const paint = CanvasRenderingContext2D.prototype.fillText; window.painted = [];
     CanvasRenderingContext2D.prototype.fillText = function (text, x, y) {
       const box = this.canvas.getBoundingClientRect();

@@ -39,7 +39,7 @@ expect_eq 'arguments in registers, and on the stack' "$(jq -r '
 	select(.kind == "begin" and .name == "edge") | .arguments | [.[]] |
 	"\(.[:2]) \(.[6:])"' dumped)" '[40,2] [0,0]'
 
-# find says what is missing.
+# find reports why no call matches: no such argument, or other values.
 run "$PERFREC" find 'edge(nosuch = 1)' data
 expect_error 1 "no call of 'edge' has an argument 'nosuch'"
 run "$PERFREC" find 'edge(arg1 = 1)' data

@@ -53,7 +53,7 @@ for name in sum mixed; do
 done
 expect_eq 'calls of deep' "$(with_result deep)" 201
 expect_eq 'calls of text' "$(with_result text)" 200
-# Every second call is left by throw or longjmp(), so it has no result.
+# Every second call ends by throw or longjmp(), so it has no result.
 for name in thrower jumper; do
 	expect_eq "results of $name" "$(with_result $name)" 10
 	expect_eq "calls of $name" "$(grep -c "^$name	[0-9]" calls)" 20
@@ -88,7 +88,7 @@ run "$PERFREC" record -q --patch=bare --args='main' --alloc=off --cpu=off -o dat
 	sh -c './bare; ./bare; ./bare'
 expect_status 0
 expect_eq 'warnings about bare' "$(grep -c 'bare will be recorded without' err)" 1
-# Nor is one with debug information of some functions named again.
+# The same is true of a file that lacks debug information for some functions.
 cat >other.c <<'C'
 int other(int n)
 {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Plugins and perfrec record --calls-to. Plugins that a library has opened before recording
-# starts are left alone: two of them may define the same function. The program has a
+# Plugins and perfrec record --calls-to. perfrec leaves alone the plugins that a library
+# opened before recording: two of them may define the same function. The program has a
 # malloc() of its own, so it starts to record only behind the constructors.
 . "$TOP/tests/e2e/lib.sh"
 need jq gcc
@@ -72,8 +72,8 @@ for binding in lazy now; do
 		'getppid 1, opens_show 1'
 done
 
-# A plugin that is closed before perfrec has read it is named: the collector is stopped
-# meanwhile. One that was read, and calls nothing that was asked for, is not.
+# The summary names a plugin that is closed before perfrec has read it: the collector is
+# stopped meanwhile. It does not name a plugin that was read and calls no requested function.
 gcc -O1 -fPIC -shared -o unread.so -xc - <<'C'
 #include <unistd.h>
 int plugin_run(void) { return getppid() > 0; }

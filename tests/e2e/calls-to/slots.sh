@@ -53,8 +53,8 @@ check off --exclude '*'
 expect_eq 'calls of functions that are off' \
 	"$(json data/summary.json '.totals | .spans + .counted_calls')" 0
 
-# No calls are taken of a program without slots, of functions that return twice, and of
-# functions whose address is used.
+# perfrec leaves alone a program without slots, functions that return twice, and functions
+# whose address is used.
 cat >odd.c <<'C'
 #include <setjmp.h>
 #include <stdio.h>

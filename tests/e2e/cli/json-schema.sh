@@ -36,7 +36,7 @@ int main(int argc, char **argv)
 }
 SOURCE
 
-# ./locked: a thread that waits for a mutex, and one that waits for a condition.
+# ./locked: one thread waits for a mutex, the other for a condition.
 # Each is asleep before the other goes on.
 build locked -pthread <<'SOURCE'
 #define _GNU_SOURCE

@@ -23,7 +23,7 @@ int main(void)
 	return 0;
 }
 SOURCE
-# The only perfrec record of this user, as far as perfrec top can see.
+# Folders of our own, so perfrec top finds no other perfrec record of this user.
 unset XDG_RUNTIME_DIR
 mkdir tmp elsewhere
 export TMPDIR="$PWD/tmp"

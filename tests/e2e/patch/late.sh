@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# --patch moves the functions of a library that dlopen() loads, before its
-# constructors run: every call is recorded, in each of several loads, in a plugin
-# that another library's constructor loads, with two threads that load at once, with
-# one that closes a library meanwhile, and in a forked child. A library in another namespace stays as it is, and is named.
-# dlopen() does not wait for ever.
+# --patch moves the functions of a library that dlopen() loads before its constructors
+# run, so every call is recorded: in each of several loads, in a plugin that another
+# library's constructor loads, with two threads that load at once, while a thread closes a
+# library, and in a forked child. A library in another namespace stays as it is, and the
+# summary names it. dlopen() does not wait for ever.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
 need jq gcc python3

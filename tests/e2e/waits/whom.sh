@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The trace names the thread that held a lock while another waited, and the one that
+# The trace names the thread that held a lock while another waited, and the thread that
 # released it. The program logs both. A name may be unknown, mostly if threads have to
 # wait for a CPU; it may be wrong for 0.5 % of the time at most.
 . "$TOP/tests/e2e/lib.sh"

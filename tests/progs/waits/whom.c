@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * whom FAMILY - threads that wait for each other, and log themselves for whom:
+ * whom FAMILY - threads that wait for each other, and log whom they wait for:
  *
  *	W TID FROM TO OBJECT	a wait, from before to after the call
  *	H TID FROM TO OBJECT	a lock was held: after the call, until before

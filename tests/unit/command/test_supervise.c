@@ -374,8 +374,8 @@ TEST(program_that_a_signal_ended_is_told_so)
 			 wait_status);
 }
 
-/* The collector says that only sending is left, and then the signal comes: it
- * ends the sending, and not the wait for the collector. */
+/* The collector says that only sending is left, and then the signal comes. The
+ * signal ends the sending, and not the wait for the collector. */
 TEST(signal_behind_a_message_is_read_behind_it)
 {
 	enum supervise_end end = SUPERVISE_LOST;

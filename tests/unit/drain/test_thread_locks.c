@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * test_thread_locks - records of contended calls become waits with a holder and
- * a waker; records that the shim never writes are refused, and those that prove
- * nothing name nobody.
+ * a waker. Records that the shim never writes are refused. Records that prove
+ * nothing name no thread.
  */
 #include <errno.h>
 #include <unistd.h>

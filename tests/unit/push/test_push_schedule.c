@@ -383,7 +383,7 @@ TEST(of_too_many_windows_the_oldest_are_known)
 				      1, 0, &rig->now),
 			 0);
 	ck_assert(!schedule_has(&rig->schedule, "9999999999999999999-1"));
-	/* The bound of the spool is for all of them. */
+	/* bytes_max bounds the scheduled and the left windows together. */
 	rig->schedule.bytes_max = SCHEDULE_WINDOWS_MAX + 11;
 	schedule_expire(&rig->schedule, &rig->now);
 	ck_assert_uint_eq(rig->schedule.count, SCHEDULE_WINDOWS_MAX);

@@ -289,8 +289,8 @@ static void keep_switches(void *context, const void *packets, size_t bytes)
 	g_bytes += bytes;
 }
 
-/* t0 runs but for a preemption of 20 at 700, and waits without a slice from 600 to
- * 650, and for 5 at 500. */
+/* us: t0 runs, except for a preemption of 20 at 700, a wait without a slice from
+ * 600 to 650, and another of 5 at 500. */
 static void write_switches(void)
 {
 	static const uint16_t out[] = { 500, 600, 700, 900 };
@@ -335,7 +335,7 @@ TEST(path_knows_unread_parts_of_a_wait)
 	ck_assert_uint_eq(path_row_named("main", 100).on_cpu_ns, 805 * US);
 }
 
-/* Of five sleeps in take() one was not read; in work() only two were. */
+/* take() sleeps five times. Of the first @read sleeps, the trace lacks the third. */
 static void write_sleeps(int read)
 {
 	struct out_sched *sched;

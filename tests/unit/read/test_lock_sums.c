@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Waits and holds of a trace: who ended a wait, and how the blocked time of a lock
- * is divided among its holders. The division equals one that looks at each ns.
+ * is divided among its holders. A division that looks at each ns has the same
+ * result.
  */
 #include "collector/read/lock_sums.h"
 #include "tests/random.h"

@@ -43,7 +43,8 @@ TEST(bars_are_fourths_of_octaves)
 	ck_assert_uint_lt(slowest_bar(UINT64_MAX), TIME_NODES_MAX);
 }
 
-/* Of two functions in turn; each duration comes once, in a shuffled order. */
+/* Adds calls of two functions in turn. Each duration comes once, in a shuffled
+ * order. */
 TEST(the_slowest_calls_of_each_function_are_kept)
 {
 	const uint32_t calls = 1009;

@@ -88,7 +88,7 @@ TEST(replay_names_the_holder_or_the_waker)
 	check_replayed(&(struct call_choice){ 0 }, g_all);
 }
 
-/* The wait began before the range, so its begin is read late. */
+/* The wait began before the range, so its start is read late. */
 TEST(replay_of_a_range_names_the_holder)
 {
 	check_replayed(

@@ -123,7 +123,7 @@ TEST(a_stopped_program_gets_the_advice_that_fits_its_budget)
 			 "a larger --ring-size, or --on-full drop");
 }
 
-/* As many doubts as there can be, with the largest numbers. */
+/* All possible doubts, with the largest numbers. */
 TEST(all_doubts_have_room)
 {
 	struct summary summary = { .wall_ns = 1, .estimates = true };
