@@ -5,14 +5,14 @@
  * writer stores its arguments and its number, the parent_id of its callees.
  *
  * A call belongs to the request of the innermost slice with the argument
- * trace_id that is around it in its own context. Without such a slice it belongs
- * to the request that its thread has set last. The context of a sample is
- * unknown: it belongs to the request of
- * the open slice of its thread that began last. Contexts and samples are not
- * ordered relative to each other, so samples become rows after all calls. Until
- * then samples and changes of requests share KEPT_BYTES_MAX. Without room, a
- * change leaves requests of its thread unknown from then on, and a sample
- * becomes a row at once, without a request.
+ * trace_id that is around it in its own context. Without such a slice it
+ * belongs to the request that its thread has set last. The context of a sample
+ * is unknown: it belongs to the request of the open slice of its thread that
+ * began last. Contexts and samples are not ordered relative to each other, so
+ * samples become rows after all calls. Until then samples and changes of
+ * requests share KEPT_BYTES_MAX. Without room, a change leaves requests of its
+ * thread unknown from then on, and a sample becomes a row at once, without a
+ * request.
  */
 #include "collector/export/tables.h"
 

@@ -29,7 +29,7 @@ struct lock_row {
 	bool held; /* it has holds; otherwise wakers */
 	uint64_t holds, held_ns, longest_ns; /* while others waited */
 	uint64_t hand_over_ns; /* of a lock with holds */
-	/* Only for a lock with wakers: */
+	/* These three only of a lock with wakers. */
 	uint64_t outside_ns, timed_out_ns, ended_ns;
 	uint64_t unknown_ns;
 };
