@@ -2,7 +2,6 @@
 #include "collector/page/page_time.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -232,25 +231,25 @@ static void put_time_level(struct page_data *data, struct named *named,
 #define SLOW_CALLS_MAX 40000
 #define SLOW_CALLS_LEAST 3 /* of a function */
 
-static const struct slow_call *next_slow_call(const struct slowest *slowest,
-					      uint32_t *function, uint32_t *at)
-{
-	const uint32_t most =
-		MAX(SLOW_CALLS_MAX / MAX(slowest->count, 1u), SLOW_CALLS_LEAST);
+enum slow_column {
+	SLOW_FUNCTION,
+	SLOW_BEGIN,
+	SLOW_DURATION,
+	SLOW_STOPPED,
+	SLOW_THREAD,
+	SLOW_DEPTH,
+	SLOW_UNFINISHED,
+	SLOW_ARGUMENTS,
+	SLOW_ON_CPU, /* this and the next two: with switches only */
+	SLOW_RUNNABLE,
+	SLOW_BLOCKED,
+	SLOW_COLUMNS
+};
 
-	for (; *function < slowest->count; ++*function, *at = 0) {
-		const struct slow_function *from =
-			&slowest->functions[*function];
-
-		if (*at < MIN(from->count, most))
-			return &from->calls[(*at)++];
-	}
-	return NULL;
-}
-
-#define FOR_SLOW_CALLS(slowest, call, function)  \
-	for (uint32_t function = 0, slow_at = 0; \
-	     ((call) = next_slow_call(slowest, &(function), &slow_at));)
+static const char *const slow_columns[SLOW_COLUMNS] = {
+	"function",   "begin",	   "duration", "stopped",  "thread", "depth",
+	"unfinished", "arguments", "on_cpu",   "runnable", "blocked"
+};
 
 static uint32_t arguments_in_page(struct page_data *data,
 				  const struct call_arguments *arguments)
@@ -262,74 +261,63 @@ static uint32_t arguments_in_page(struct page_data *data,
 	return page_data_text(data, line.text);
 }
 
-/* Writes the parts of the times of the slowest calls. */
-static void put_slow_states(const struct page_data *data,
-			    struct page_columns *columns)
+static void put_slow_call(struct page_data *data, const struct slow_call *call,
+			  uint32_t function, enum slow_column column,
+			  struct page_columns *columns)
 {
-	static const struct {
-		const char *name;
-		size_t offset;
-	} parts[] = {
-		{ "on_cpu", offsetof(struct trace_sched_sums, on_cpu) },
-		{ "runnable", offsetof(struct trace_sched_sums, preempted) },
-		{ "blocked", offsetof(struct trace_sched_sums, waited) },
+	const struct trace_track *track = track_of_thread(data, call->thread);
+	const struct trace_sched_sums sums =
+		column < SLOW_ON_CPU
+			? (struct trace_sched_sums){ 0 }
+			: trace_sched_between(data->sched,
+					      track ? track->tid : 0,
+					      call->begin_ns,
+					      call->begin_ns + call->took_ns +
+						      call->waited_ns);
+	const uint64_t numbers[SLOW_COLUMNS] = {
+		[SLOW_FUNCTION] = function,
+		[SLOW_DURATION] = call->took_ns,
+		[SLOW_STOPPED] = call->waited_ns,
+		[SLOW_THREAD] = call->thread,
+		[SLOW_DEPTH] = call->depth,
+		[SLOW_UNFINISHED] = call->unfinished,
+		[SLOW_ON_CPU] = sums.on_cpu,
+		[SLOW_RUNNABLE] = sums.preempted,
+		[SLOW_BLOCKED] = sums.waited,
 	};
-	const struct slow_call *call;
 
-	for (size_t i = 0; i < ARRAY_SIZE(parts) && data->sched; i++) {
-		page_columns_begin(columns, "u", "slow.%s", parts[i].name);
-		FOR_SLOW_CALLS(&data->calls->slowest, call, function)
-		{
-			const struct trace_track *track =
-				track_of_thread(data, call->thread);
-			struct trace_sched_sums sums = trace_sched_between(
-				data->sched, track ? track->tid : 0,
-				call->begin_ns,
-				call->begin_ns + call->took_ns +
-					call->waited_ns);
-			uint64_t ns;
-
-			memcpy(&ns, (const char *)&sums + parts[i].offset,
-			       sizeof(ns));
-			page_columns_put(columns, ns);
-		}
-	}
+	if (column == SLOW_BEGIN)
+		page_columns_put_signed(
+			columns, (int64_t)(call->begin_ns - data->origin_ns));
+	else if (column == SLOW_ARGUMENTS)
+		page_columns_put(columns,
+				 arguments_in_page(data, call->arguments));
+	else
+		page_columns_put(columns, numbers[column]);
 }
 
 static void put_slow_calls(struct page_data *data, struct named *named,
 			   struct page_columns *columns)
 {
 	const struct slowest *slowest = &data->calls->slowest;
-	const struct slow_call *call;
+	const uint32_t most =
+		MAX(SLOW_CALLS_MAX / MAX(slowest->count, 1u), SLOW_CALLS_LEAST);
+	const int count = data->sched ? SLOW_COLUMNS : SLOW_ON_CPU;
 
-	page_columns_begin(columns, "u", "slow.function");
-	FOR_SLOW_CALLS(slowest, call, function)
-	page_columns_put(columns,
-			 function_of_name(data, named,
-					  slowest->functions[function].name));
-	page_columns_begin(columns, "d", "slow.begin");
-	FOR_SLOW_CALLS(slowest, call, function)
-	page_columns_put_signed(columns,
-				(int64_t)(call->begin_ns - data->origin_ns));
-	page_columns_begin(columns, "u", "slow.duration");
-	FOR_SLOW_CALLS(slowest, call, function)
-	page_columns_put(columns, call->took_ns);
-	page_columns_begin(columns, "u", "slow.stopped");
-	FOR_SLOW_CALLS(slowest, call, function)
-	page_columns_put(columns, call->waited_ns);
-	page_columns_begin(columns, "u", "slow.thread");
-	FOR_SLOW_CALLS(slowest, call, function)
-	page_columns_put(columns, call->thread);
-	page_columns_begin(columns, "u", "slow.depth");
-	FOR_SLOW_CALLS(slowest, call, function)
-	page_columns_put(columns, call->depth);
-	page_columns_begin(columns, "u", "slow.unfinished");
-	FOR_SLOW_CALLS(slowest, call, function)
-	page_columns_put(columns, call->unfinished);
-	page_columns_begin(columns, "u", "slow.arguments");
-	FOR_SLOW_CALLS(slowest, call, function)
-	page_columns_put(columns, arguments_in_page(data, call->arguments));
-	put_slow_states(data, columns);
+	for (int column = 0; column < count; column++) {
+		page_columns_begin(columns, column == SLOW_BEGIN ? "d" : "u",
+				   "slow.%s", slow_columns[column]);
+		for (uint32_t i = 0; i < slowest->count; i++) {
+			const struct slow_function *of = &slowest->functions[i];
+			uint32_t function =
+				function_of_name(data, named, of->name);
+
+			for (uint32_t k = 0; k < MIN(of->count, most); k++)
+				put_slow_call(data, &of->calls[k], function,
+					      (enum slow_column)column,
+					      columns);
+		}
+	}
 }
 
 static void put_instants(struct page_data *data, struct page_columns *columns)
