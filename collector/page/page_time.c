@@ -495,6 +495,57 @@ static void put_time_buckets(const struct calls *calls, const char *name,
 		page_columns_put(columns, amounts[i]);
 }
 
+/* Writes the largest value of @curve in each bucket. */
+static void put_curve(const struct calls *calls, const char *name,
+		      const struct calls_curve *curve,
+		      struct page_columns *columns)
+{
+	uint64_t most[TIME_BUCKETS_MAX] = { 0 };
+
+	raise_to_curve(&calls->cells, curve, most);
+	put_time_buckets(calls, name, most, columns);
+}
+
+static void put_memory(const struct page_data *data,
+		       struct page_columns *columns)
+{
+	const struct calls_curve *curve = data->calls->curve;
+	const struct calls_curve *allocated =
+		page_time_curve_beside(data->calls, "heap: allocated");
+
+	put_curve(data->calls, "overview.memory", curve, columns);
+	if (allocated)
+		put_curve(data->calls, "heap.allocated", allocated, columns);
+	page_columns_begin(columns, "d", "heap.ns");
+	for (uint32_t i = 0; i < curve->count; i++)
+		page_columns_put_signed(columns, (int64_t)(curve->points[i].ns -
+							   data->origin_ns));
+	page_columns_begin(columns, "u", "heap.bytes");
+	for (uint32_t i = 0; i < curve->count; i++)
+		page_columns_put(columns, curve->points[i].value);
+}
+
+static void put_counters(const struct calls *calls,
+			 struct page_columns *columns)
+{
+	uint64_t muted[TIME_BUCKETS_MAX] = { 0 };
+	bool any = false;
+	char name[32];
+
+	for (uint32_t i = 0; i < calls->curve_count; i++) {
+		if (is_call_named(calls, i, CALLS_MUTED_NAME)) {
+			raise_to_curve(&calls->cells, calls->curves[i], muted);
+			any = true;
+		}
+		if (!page_time_is_counter(calls, i))
+			continue;
+		snprintf(name, sizeof(name), "overview.counter.%u", i);
+		put_curve(calls, name, calls->curves[i], columns);
+	}
+	if (any)
+		put_time_buckets(calls, "overview.muted", muted, columns);
+}
+
 static uint32_t bucket_at(const struct time_cells *cells, uint64_t ns)
 {
 	uint64_t bucket = ns >> cells->shift;
@@ -543,58 +594,12 @@ int page_time_put(struct page_data *data, struct page_columns *columns)
 		err = put_heat(data, &named, columns);
 	}
 	free(named.function);
-	if (!err) {
-		const struct calls *calls = data->calls;
-		uint64_t muted[TIME_BUCKETS_MAX] = { 0 };
-		bool any;
-		char name[32];
-
-		if (calls->curve) {
-			const struct calls_curve *curve = calls->curve;
-			uint64_t most[TIME_BUCKETS_MAX] = { 0 };
-
-			raise_to_curve(&calls->cells, curve, most);
-			put_time_buckets(calls, "overview.memory", most,
-					 columns);
-			curve = page_time_curve_beside(calls,
-						       "heap: allocated");
-			if (curve) {
-				memset(most, 0, sizeof(most));
-				raise_to_curve(&calls->cells, curve, most);
-				put_time_buckets(calls, "heap.allocated", most,
-						 columns);
-			}
-			curve = calls->curve;
-			page_columns_begin(columns, "d", "heap.ns");
-			for (uint32_t i = 0; i < curve->count; i++)
-				page_columns_put_signed(
-					columns, (int64_t)(curve->points[i].ns -
-							   data->origin_ns));
-			page_columns_begin(columns, "u", "heap.bytes");
-			for (uint32_t i = 0; i < curve->count; i++)
-				page_columns_put(columns,
-						 curve->points[i].value);
-		}
-		put_gaps(calls, TIME_GAP_LOST, "overview.lost", columns);
-		put_gaps(calls, TIME_GAP_PAUSED, "overview.paused", columns);
-		any = false;
-		for (uint32_t i = 0; i < calls->curve_count; i++) {
-			uint64_t most[TIME_BUCKETS_MAX] = { 0 };
-
-			if (is_call_named(calls, i, CALLS_MUTED_NAME)) {
-				raise_to_curve(&calls->cells, calls->curves[i],
-					       muted);
-				any = true;
-			}
-			if (!page_time_is_counter(calls, i))
-				continue;
-			raise_to_curve(&calls->cells, calls->curves[i], most);
-			snprintf(name, sizeof(name), "overview.counter.%u", i);
-			put_time_buckets(calls, name, most, columns);
-		}
-		if (any)
-			put_time_buckets(calls, "overview.muted", muted,
-					 columns);
-	}
-	return err;
+	if (err)
+		return err;
+	if (data->calls->curve)
+		put_memory(data, columns);
+	put_gaps(data->calls, TIME_GAP_LOST, "overview.lost", columns);
+	put_gaps(data->calls, TIME_GAP_PAUSED, "overview.paused", columns);
+	put_counters(data->calls, columns);
+	return 0;
 }
