@@ -49,8 +49,14 @@ export function spanText(span) {
   return `${moment(span.from, step)} – ${moment(span.to, step)}`;
 }
 
-/** @param {CanvasRenderingContext2D} g @param {number} x @param {number} y @param {number} width @param {number} height  hatches a box */
-export function hatch(g, x, y, width, height) {
+/**
+ * Hatches a box.
+ * @param {CanvasRenderingContext2D} g
+ * @param {number} x @param {number} y @param {number} width @param {number} height
+ * @param {string} [ink] name of a colour
+ * @param {number} [thick] of a line
+ */
+export function hatch(g, x, y, width, height, ink = '--text', thick = 1.5) {
   g.save();
   g.beginPath();
   g.rect(x, y, width, height);
@@ -60,8 +66,8 @@ export function hatch(g, x, y, width, height) {
     g.moveTo(at, y + height);
     g.lineTo(at + height, y);
   }
-  g.strokeStyle = color('--text');
-  g.lineWidth = 1.5;
+  g.strokeStyle = color(ink);
+  g.lineWidth = thick;
   g.stroke();
   g.restore();
 }

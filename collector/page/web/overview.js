@@ -2,7 +2,7 @@
 import { amount, shorten } from './format.js';
 import { announce, button, context, el, facts, hideTip, showTip, soon } from './dom.js';
 import { color, onTheme } from './theme.js';
-import { SMALL, drawAxis, spanText } from './axis.js';
+import { SMALL, drawAxis, hatch, spanText } from './axis.js';
 
 /**
  * The whole recording over time, in buckets. A range of buckets is chosen by
@@ -29,7 +29,6 @@ const KNOWN_SERIES = {
 };
 /** Series that say that a bucket without calls need not be idle. */
 const GAPS = ['lost', 'paused', 'muted'];
-const HATCH = 5; // pixels from line to line
 /** @type {Record<string, string>} */
 const SERIES_COLORS = { calls: '--calls', cpu: '--cpu', wall: '--other' };
 
@@ -176,14 +175,7 @@ export class Overview {
     for (let i = 0; i < this.buckets.count; i++)
       if (this.gaps[i] && !series.numbers[i]) g.rect(box.x + i * step, y + 2, step, STRIP - 2);
     g.clip();
-    g.beginPath();
-    for (let x = box.x - STRIP; x < box.x + box.width; x += HATCH) {
-      g.moveTo(x, y + STRIP);
-      g.lineTo(x + STRIP, y);
-    }
-    g.strokeStyle = color('--muted');
-    g.lineWidth = 1;
-    g.stroke();
+    hatch(g, box.x, y, box.width, STRIP, '--muted', 1);
     g.restore();
   }
 
