@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The calls of a function: the slowest, how long calls took, and when. Threads and the address of the page."""
+"""The calls of a function: the slowest, how long calls took, and when."""
 
 import json
 import os
 
 import sample
-from test_page import BUILD, PageTest, Shared
+from test_page import PageTest, Shared
 
 __all__ = ["Calls"]
 
