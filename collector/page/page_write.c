@@ -99,7 +99,10 @@ static int read_page_trace(struct page *page)
 		choice.index = index;
 	progress_begin(&progress, "reading the trace", !page->options->quiet);
 	err = calls_read(path, &choice, &tell, &calls);
-	if (!err)
+	if (calls && !part && !calls->tree.totals.begins && !calls->cells.begun)
+		calls_free(&calls);
+	/* Only a page with calls shows switches. */
+	if (calls)
 		err = trace_sched_read(path, index, NULL, &page->data.sched);
 	progress_end(&progress);
 	if (err && err != -ENOENT) {
@@ -107,8 +110,6 @@ static int read_page_trace(struct page *page)
 		log_err("cannot read '%s': %s", path, strerror(-err));
 		return err;
 	}
-	if (calls && !part && !calls->tree.totals.begins && !calls->cells.begun)
-		calls_free(&calls);
 	page_data_set_calls(&page->data, calls,
 			    part    ? part->bounds.first_ns
 			    : calls ? calls->tree.totals.first_ns
