@@ -199,11 +199,25 @@ static void note_missing_triggers(struct recording *recording)
 	}
 }
 
+/* What a pattern lacks, and where names are; NULL: among the functions. */
+static const struct {
+	const char *lacks, *names;
+} missing_texts[FILTER_OPTIONS] = {
+	[FILTER_COUNT] = { " that can be counted", NULL },
+	[FILTER_ARGS] = { " that --patch moves", NULL },
+	[FILTER_CALLS] = { " that a file calls from a library",
+			   "'nm -D FILE' has the names, behind a U." },
+	[FILTER_PATCH] = { " that the program loads",
+			   "'ldd FILE' has the names; the C library stays as "
+			   "it is." },
+};
+
 static void note_missing(struct recording *recording)
 {
 	struct filter_matches *matches = recording_setup(recording)->matches;
 	const struct function_total *function = NULL;
-	const char *option, *pattern;
+	const char *pattern, *functions_text;
+	enum filter_option option;
 	size_t functions = 0, nameless = 0; /* such as "program+0x1159" */
 	char text[256];
 	size_t at = 0;
@@ -217,34 +231,25 @@ static void note_missing(struct recording *recording)
 				      function[i].module);
 		nameless += strstr(function[i].name, "+0x") != NULL;
 	}
+	functions_text =
+		nameless > functions / 2
+			? "functions of a program without symbols have no "
+			  "names (build it without strip or -s)."
+			: "names are in 'perfrec report', and in 'perfrec ctl "
+			  "functions' while the program runs.";
 	while (count < MISSING_MAX &&
 	       (pattern = filter_matches_missing(matches, &at, &option))) {
-		const bool calls = !strcmp(option, "--calls-to");
-		const bool files = !strcmp(option, "--patch");
+		const char *names = missing_texts[option].names;
 
 		/* Without functions there is nothing to match, which another
 		 * note says. */
-		if (!calls && !files &&
-		    !recording_sums(recording)->totals.states.known)
+		if (!names && !recording_sums(recording)->totals.states.known)
 			continue;
 		count++;
 		snprintf(text, sizeof(text), "%s '%.80s' matches nothing%s: %s",
-			 option, pattern,
-			 !strcmp(option, "--count")  ? " that can be counted"
-			 : !strcmp(option, "--args") ? " that --patch moves"
-			 : calls ? " that a file calls from a library"
-			 : files ? " that the program loads"
-				 : "",
-			 calls	 ? "'nm -D FILE' has the names, behind a U."
-			 : files ? "'ldd FILE' has the names; the C library "
-				   "stays as it is."
-			 : nameless > functions / 2
-				 ? "functions of a program without symbols "
-				   "have no names (build it without strip or "
-				   "-s)."
-				 : "names are in 'perfrec report', and in "
-				   "'perfrec ctl functions' while the program "
-				   "runs.");
+			 filter_option_names[option], pattern,
+			 missing_texts[option].lacks ?: "",
+			 names ?: functions_text);
 		recording_note(recording, text);
 	}
 }

@@ -18,7 +18,7 @@ struct filter_matches {
 	uint8_t matched[];
 };
 
-static const char *const options[FILTER_OPTIONS] = {
+const char *const filter_option_names[FILTER_OPTIONS] = {
 	[FILTER_ONLY] = "--filter",    [FILTER_EXCEPT] = "--exclude",
 	[FILTER_COUNT] = "--count",    [FILTER_ARGS] = "--args",
 	[FILTER_CALLS] = "--calls-to", [FILTER_PATCH] = "--patch",
@@ -104,7 +104,7 @@ void filter_matches_give_up(struct filter_matches *matches)
 }
 
 const char *filter_matches_missing(const struct filter_matches *matches,
-				   size_t *at, const char **option)
+				   size_t *at, enum filter_option *option)
 {
 	size_t first = 0;
 
@@ -114,7 +114,7 @@ const char *filter_matches_missing(const struct filter_matches *matches,
 	for (int i = 0; i < FILTER_OPTIONS; i++) {
 		const struct patterns *patterns = &matches->list[i];
 
-		*option = options[i];
+		*option = (enum filter_option)i;
 		while (*at - first < patterns->given.count) {
 			size_t index = (*at)++ - first;
 

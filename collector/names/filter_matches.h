@@ -2,8 +2,8 @@
  *
  * filter_matches - records which patterns of --filter, --exclude, --count,
  * --args, --calls-to and --patch matched in any program. The others are
- * probably misspelled, and the recording reports them at its end. Any thread, without
- * locks.
+ * probably misspelled, and the recording reports them at its end. Any thread,
+ * without locks.
  */
 #ifndef PERFREC_COLLECTOR_NAMES_FILTER_MATCHES_H
 #define PERFREC_COLLECTOR_NAMES_FILTER_MATCHES_H
@@ -22,6 +22,9 @@ enum filter_option {
 	FILTER_PATCH,
 	FILTER_OPTIONS
 };
+
+/* "--filter" */
+extern const char *const filter_option_names[FILTER_OPTIONS];
 
 /* As the user gave them. */
 struct filter_patterns {
@@ -49,8 +52,8 @@ void filter_matches_mark(struct filter_matches *matches,
 void filter_matches_give_up(struct filter_matches *matches);
 
 /* Returns the next pattern without a match, or NULL. *@at is 0 at first.
- * *@option becomes its option ("--count"). */
+ * *@option becomes its option. */
 const char *filter_matches_missing(const struct filter_matches *matches,
-				   size_t *at, const char **option);
+				   size_t *at, enum filter_option *option);
 
 #endif
