@@ -191,8 +191,8 @@ static bool want_words(struct states *states, uint32_t index,
 	return false;
 }
 
-/* The C library's functions for files have known types. A wide function may be
- * another library's with the same name. */
+/* The C library's functions for files have known types. A function that may have
+ * many arguments can be another library's with the same name. */
 static void want_io_words(struct states *states, struct function *function)
 {
 	const struct states_part *part = &states->parts[function->parts];
