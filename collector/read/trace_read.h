@@ -258,6 +258,15 @@ static inline bool trace_argument_is(const struct trace_argument *argument,
 	       !memcmp(argument->name, name, argument->name_bytes);
 }
 
+/* Returns true if @argument is the text @text. */
+static inline bool trace_argument_has_text(
+	const struct trace_argument *argument, const char *text)
+{
+	return argument->kind == TRACE_ARGUMENT_TEXT &&
+	       argument->text_bytes == strlen(text) &&
+	       !memcmp(argument->text, text, argument->text_bytes);
+}
+
 /* Reads the next flow of a copy of event.fields. Sets *@ends if the flow ends
  * here. Returns false at the end. */
 bool trace_flow_next(struct wire *fields, uint64_t *id, bool *ends);

@@ -40,14 +40,6 @@ static uint32_t text_of_argument(struct trace_waits *waits,
 		       : 0;
 }
 
-static bool is_argument_text(const struct trace_argument *argument,
-			     const char *text)
-{
-	return argument->kind == TRACE_ARGUMENT_TEXT &&
-	       argument->text_bytes == strlen(text) &&
-	       !memcmp(argument->text, text, argument->text_bytes);
-}
-
 /* Waits for these objects end without another thread of the recording. */
 static bool is_outside(const char *object)
 {
@@ -86,10 +78,10 @@ static int begin_read_wait(struct trace_waits *waits, struct trace_event *event)
 		if (trace_argument_is(&argument, "lock"))
 			wait.lock = text_of_argument(waits, &argument);
 		else if (trace_argument_is(&argument, "woken_by") &&
-			 is_argument_text(&argument, "outside"))
+			 trace_argument_has_text(&argument, "outside"))
 			wait.end = WAIT_END_OUTSIDE;
 		else if (trace_argument_is(&argument, "woken_by") &&
-			 !is_argument_text(&argument, "unknown")) {
+			 !trace_argument_has_text(&argument, "unknown")) {
 			wait.end = WAIT_END_THREAD;
 			wait.woken_by = text_of_argument(waits, &argument);
 		} else if (trace_argument_is(&argument, "woken_by_tid"))
@@ -97,9 +89,10 @@ static int begin_read_wait(struct trace_waits *waits, struct trace_event *event)
 		else if (trace_argument_is(&argument, "woken_in"))
 			wait.woken_in = text_of_argument(waits, &argument);
 		else if (trace_argument_is(&argument, "result"))
-			result = is_argument_text(&argument, "timed out")
+			result = trace_argument_has_text(&argument, "timed out")
 					 ? WAIT_END_TIMEOUT
-				 : is_argument_text(&argument, "end of process")
+				 : trace_argument_has_text(&argument,
+							   "end of process")
 					 ? WAIT_END_PROCESS
 					 : result;
 	if (result != WAIT_END_UNKNOWN)

@@ -98,8 +98,7 @@ bool call_text_value(struct call_text *line, const char *before,
 		if (!trace_argument_is(&argument, name))
 			continue;
 		if (argument.kind != TRACE_ARGUMENT_TEXT ||
-		    (argument.text_bytes == strlen("unknown") &&
-		     !memcmp(argument.text, "unknown", argument.text_bytes)))
+		    trace_argument_has_text(&argument, "unknown"))
 			return false;
 		call_text_add(line, before);
 		line_clean(line, argument.text, argument.text_bytes);
