@@ -182,6 +182,15 @@ TEST(filter_table_changes_while_it_is_read)
 	munmap(page, ARENA_SLOTS);
 }
 
+static void expect_missing(const struct filter_matches *matches, size_t *at,
+			   const char *pattern, enum filter_option option)
+{
+	enum filter_option got;
+
+	ck_assert_str_eq(filter_matches_missing(matches, at, &got), pattern);
+	ck_assert_int_eq(got, option);
+}
+
 TEST(filter_matches_name_patterns_that_have_none)
 {
 	static const char *const only[] = { "a*", "@lib*" };
@@ -206,21 +215,12 @@ TEST(filter_matches_name_patterns_that_have_none)
 	filter_matches_mark(matches, FILTER_ARGS, 1);
 	filter_matches_mark(matches, FILTER_CALLS, 0);
 	filter_matches_mark(matches, FILTER_PATCH, 1);
-	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
-			 "@lib*");
-	ck_assert_int_eq(option, FILTER_ONLY);
-	ck_assert_str_eq(filter_matches_missing(matches, &at, &option), "c");
-	ck_assert_int_eq(option, FILTER_COUNT);
-	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
-			 "f(int)");
-	ck_assert_int_eq(option, FILTER_ARGS);
-	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
-			 "libssl:wriet");
-	ck_assert_int_eq(option, FILTER_CALLS);
-	ck_assert_str_eq(filter_matches_missing(matches, &at, &option),
-			 "libz*");
-	ck_assert_int_eq(option, FILTER_PATCH);
-	ck_assert_str_eq(filter_option_names[option], "--patch");
+	expect_missing(matches, &at, "@lib*", FILTER_ONLY);
+	expect_missing(matches, &at, "c", FILTER_COUNT);
+	expect_missing(matches, &at, "f(int)", FILTER_ARGS);
+	expect_missing(matches, &at, "libssl:wriet", FILTER_CALLS);
+	expect_missing(matches, &at, "libz*", FILTER_PATCH);
+	ck_assert_str_eq(filter_option_names[FILTER_PATCH], "--patch");
 	ck_assert_ptr_null(filter_matches_missing(matches, &at, &option));
 	at = 0;
 	filter_matches_mark(matches, FILTER_CALLS, 1);
