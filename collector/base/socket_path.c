@@ -161,27 +161,33 @@ void socket_path_clean_up(const char *socket)
 
 /* --- leftovers of killed collectors -------------------------------------- */
 
+/* Connects to the socket @path with @suffix, and closes the connection. Returns 0
+ * or -errno. */
+static int try_connection(const char *path, const char *suffix, int type)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int err = 0;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(address.sun_path, sizeof(address.sun_path), "%.*s%s",
+		 (int)SOCKET_PATH_MAX, path, suffix);
+	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
+		err = -errno;
+	close(fd);
+	return err;
+}
+
 /* Returns true if no process listens or will listen at the socket @path: its
  * folder has not changed for a while. */
 static bool is_deserted(const char *folder, const char *path)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct stat status;
-	bool refused;
-	int fd;
 
-	if (lstat(folder, &status) < 0 || status.st_uid != geteuid() ||
-	    time(NULL) - status.st_mtime < STALE_S)
-		return false;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return false;
-	memcpy(address.sun_path, path, strlen(path) + 1);
-	refused =
-		connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 &&
-		errno == ECONNREFUSED;
-	close(fd);
-	return refused;
+	return lstat(folder, &status) == 0 && status.st_uid == geteuid() &&
+	       time(NULL) - status.st_mtime >= STALE_S &&
+	       try_connection(path, "", SOCK_SEQPACKET) == -ECONNREFUSED;
 }
 
 /* Sets @folder and @path to the next private folder in @dir, which is @below, and
@@ -219,18 +225,9 @@ static void remove_stale(const char *below)
 
 bool socket_path_is_served(const char *path)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	bool served;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	int err = try_connection(path, SOCKET_PATH_CTL, SOCK_STREAM);
 
-	if (fd < 0)
-		return false;
-	snprintf(address.sun_path, sizeof(address.sun_path),
-		 "%.*s" SOCKET_PATH_CTL, (int)SOCKET_PATH_MAX, path);
-	served = !connect(fd, (struct sockaddr *)&address, sizeof(address)) ||
-		 errno == EAGAIN;
-	close(fd);
-	return served;
+	return !err || err == -EAGAIN;
 }
 
 static const char *private_parent(bool all)
