@@ -218,17 +218,13 @@ export class CallsView {
 
   // --- painting ------------------------------------------------------------
 
-  get left() {
-    return HEAT_LEFT;
-  }
-
   get right() {
     return this.map.clientWidth < 560 ? 60 : BARS_RIGHT;
   }
 
   /** @returns {{ width: number, height: number, step: number, high: number }} of the map; of a bucket and of a row */
   box() {
-    const width = Math.max(1, this.map.clientWidth - this.left - this.right - BARS_GAP);
+    const width = Math.max(1, this.map.clientWidth - HEAT_LEFT - this.right - BARS_GAP);
     const high = Math.max(4, Math.min(14, 180 / Math.max(1, this.rows.length)));
     return { width, height: high * Math.max(1, this.rows.length), step: width / Math.max(1, this.heat.count), high };
   }
@@ -237,12 +233,12 @@ export class CallsView {
     if (this.store.state.tab !== 'calls' || !this.map.clientWidth || !this.rows.length) return;
     const { width, height, step, high } = this.box();
     const g = context(this.canvas, this.map.clientWidth, height + HEAT_AXIS);
-    drawAxis(g, { from: this.timeOf(0), to: this.timeOf(this.heat.count) }, { x: this.left, y: height, width, height });
+    drawAxis(g, { from: this.timeOf(0), to: this.timeOf(this.heat.count) }, { x: HEAT_LEFT, y: height, width, height });
     const most = Math.log1p(Math.max(...this.cells.map((cell) => cell.calls)));
     g.fillStyle = color('--heat');
     for (const { bucket, row, calls } of this.cells) {
       g.globalAlpha = 0.3 + (0.7 * Math.log1p(calls)) / most;
-      g.fillRect(this.left + bucket * step, height - (row + 1) * high, Math.max(1.5, step), Math.max(1, high - 0.5));
+      g.fillRect(HEAT_LEFT + bucket * step, height - (row + 1) * high, Math.max(1.5, step), Math.max(1, high - 0.5));
     }
     g.globalAlpha = 1;
     this.drawBars(g, height, high);
@@ -274,7 +270,7 @@ export class CallsView {
   drawChosen(g) {
     const { durations, range } = this.store.state;
     const { width, height, step, high } = this.box();
-    const x = (/** @type {number} */ time) => this.left + Math.max(0, Math.min(width, ((time - this.heat.first_ns) / this.heat.width_ns) * step));
+    const x = (/** @type {number} */ time) => HEAT_LEFT + Math.max(0, Math.min(width, ((time - this.heat.first_ns) / this.heat.width_ns) * step));
     const y = (/** @type {number} */ ns) => height - this.rows.filter((at) => at < ns).length * high;
     if (range || durations) {
       const [from, to] = [x(this.span.from), x(this.span.to)];
@@ -286,7 +282,7 @@ export class CallsView {
     if (document.activeElement === this.map) {
       g.strokeStyle = color('--focus');
       g.lineWidth = 1.5;
-      g.strokeRect(this.left + this.cursor.bucket * step, height - (this.cursor.row + 1) * high, Math.max(3, step), high);
+      g.strokeRect(HEAT_LEFT + this.cursor.bucket * step, height - (this.cursor.row + 1) * high, Math.max(3, step), high);
     }
   }
 
@@ -296,7 +292,7 @@ export class CallsView {
   placeAt(event) {
     const { left, top } = this.canvas.getBoundingClientRect();
     const { width, height, step, high } = this.box();
-    const x = event.clientX - left - this.left;
+    const x = event.clientX - left - HEAT_LEFT;
     const row = Math.floor((height - (event.clientY - top)) / high);
     return { bucket: Math.max(0, Math.min(this.heat.count - 1, Math.floor(x / step))), row: Math.max(0, Math.min(this.rows.length - 1, row)), inBars: x > width };
   }
