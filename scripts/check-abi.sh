@@ -3,7 +3,7 @@
 #
 # check-abi.sh LIBRARY - the shim asks nobody for a symbol, not even itself: a
 # program may define any, and would be called. It offers what
-# preload/perfrec.exports lists, and no more; and it needs no library but libc,
+# tests/golden/exports.txt lists, and no more; and it needs no library but libc,
 # which is named so that its constructors run first. The dynamic linker of any
 # program must be able to load it, so its dynamic section has only known tags.
 set -u
@@ -41,7 +41,7 @@ symbols --undefined-only >"$work/imports"
 	bad=1
 }
 
-sort -u preload/perfrec.exports >"$work/should"
+sort -u tests/golden/exports.txt >"$work/should"
 symbols --defined-only >"$work/offers"
 differ exports "$work/should" "$work/offers"
 
