@@ -402,15 +402,9 @@ static uint32_t see_module(const struct module *module, uint32_t likely,
 
 /* --- all modules ---------------------------------------------------------- */
 
-enum sweep_at {
-	AT_CHANGE,
-	AT_ARRIVAL, /* in the dynamic linker, before new modules are relocated */
-	AT_EXIT,
-};
-
 struct sweep {
-	enum sweep_at at;
-	uint32_t (*arrival)(void); /* see_module(); NULL: not AT_ARRIVAL */
+	bool at_exit;
+	uint32_t (*arrival)(void); /* see_module() */
 	bool begun; /* a change was seen; holds the lock */
 	bool unripe; /* modules of the list are not relocated yet */
 	uint32_t likely; /* probable row of the next module */
@@ -454,12 +448,11 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *argument)
 		if (!lock_map())
 			return 1;
 		/* relaxed: the lock of the list orders it before the modules */
-		sweep->unripe =
-			sweep->at == AT_ARRIVAL || atom_load_rlx(&g_map.adding);
+		sweep->unripe = sweep->arrival || atom_load_rlx(&g_map.adding);
 		/* No code of an arriving module may run. */
 		if (!sweep->unripe)
 			follow_context(info);
-		if (sweep->at != AT_EXIT && info->dlpi_adds == g_map.adds &&
+		if (!sweep->at_exit && info->dlpi_adds == g_map.adds &&
 		    info->dlpi_subs == g_map.subs) {
 			unlock_map();
 			return 1;
@@ -480,14 +473,13 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *argument)
 	if (sweep->unripe && !sweep->arrival && !is_known(&module))
 		return 0;
 	sweep->likely = see_module(&module, sweep->likely, sweep->arrival) + 1;
-	if (sweep->at == AT_EXIT && module_is_gone(&module))
+	if (sweep->at_exit && module_is_gone(&module))
 		save_names(&module);
 	return 0;
 }
 
-static void publish_changes_at(enum sweep_at at, uint32_t (*arrival)(void))
+static void publish_sweep(struct sweep sweep)
 {
-	struct sweep sweep = { .at = at, .arrival = arrival };
 	uint64_t signals;
 	uint32_t i = 0;
 
@@ -505,15 +497,15 @@ static void publish_changes_at(enum sweep_at at, uint32_t (*arrival)(void))
 	leave_map(signals);
 }
 
-static void publish_changes(enum sweep_at at)
+static void publish_changes(void)
 {
-	publish_changes_at(at, NULL);
+	publish_sweep((struct sweep){ 0 });
 }
 
 void map_begin(void)
 {
 	g_map.silent = true;
-	publish_changes(AT_CHANGE);
+	publish_changes();
 	g_map.silent = false;
 }
 
@@ -545,7 +537,7 @@ void map_open(void)
 {
 	if (!gate_is_recording())
 		return;
-	publish_changes(AT_CHANGE);
+	publish_changes();
 	map_tell_opening();
 	/* relaxed: for this thread and those it creates */
 	atom_store_rlx(&g_gate.map_opened, 1);
@@ -561,7 +553,7 @@ void map_set_adding(bool adding)
 
 void map_arrive(uint32_t (*number)(void))
 {
-	publish_changes_at(AT_ARRIVAL, number);
+	publish_sweep((struct sweep){ .arrival = number });
 }
 
 void map_open_deep(void)
@@ -578,7 +570,7 @@ void map_look_up(void)
 	if (likely(!atom_load_rlx(&g_gate.map_opened)) || !gate_is_recording())
 		return;
 	if (atom_load_rlx(&g_map.deep)) {
-		publish_changes(AT_CHANGE);
+		publish_changes();
 		return;
 	}
 	if (!enter_map(&signals))
@@ -624,7 +616,7 @@ bool map_close_begin(const void *handle)
 {
 	if (!gate_is_recording())
 		return false;
-	publish_changes(AT_CHANGE);
+	publish_changes();
 	save_names_of(handle);
 	/* order: sc, CLOSING: before any unmapping */
 	atom_add_sc(&g_gate.map_closing, 1);
@@ -635,20 +627,20 @@ bool map_close_begin(const void *handle)
 
 void map_close_end(void)
 {
-	publish_changes(AT_CHANGE);
+	publish_changes();
 	/* relaxed: only 0 in a child forked meanwhile, which is alone */
 	if (atom_load_rlx(&g_gate.map_closing))
 		/* order: sc, CLOSING: all unloads have been reported */
 		atom_add_sc(&g_gate.map_closing, -1U);
 	if (g_map.context_lost)
-		publish_changes(AT_CHANGE);
+		publish_changes();
 }
 
 void map_exit(void)
 {
 	/* relaxed: a concurrent first dlopen() is rare */
 	if (gate_is_recording() && atom_load_rlx(&g_gate.map_opened))
-		publish_changes(AT_EXIT);
+		publish_sweep((struct sweep){ .at_exit = true });
 }
 
 /* --- one function --------------------------------------------------------- */
