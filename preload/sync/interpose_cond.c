@@ -67,20 +67,9 @@ COND_FUNCTIONS(PASS_OLD)
 #endif
 
 #define DECLARE_NEW(name, parameters, arguments) \
-	ATTR_EXPORT int new_##name parameters;   \
-	static int find_##name parameters;       \
-	static int(*g_real_##name) parameters = find_##name;
+	ATTR_EXPORT int new_##name parameters;
 COND_FUNCTIONS(DECLARE_NEW)
 #undef DECLARE_NEW
-
-#define FIND_FIRST(name, parameters, arguments)                      \
-	static int find_##name parameters                            \
-	{                                                            \
-		g_real_##name = (int(*) parameters)find_next(#name); \
-		return g_real_##name arguments;                      \
-	}
-COND_FUNCTIONS(FIND_FIRST)
-#undef FIND_FIRST
 
 /* Before a wait, which releases @mutex. */
 static void release_mutex(const pthread_mutex_t *mutex)
@@ -91,31 +80,33 @@ static void release_mutex(const pthread_mutex_t *mutex)
 
 int new_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 {
+	__typeof__(pthread_cond_wait) *real = NEXT(pthread_cond_wait);
+
 	if (!sync_is_recorded())
-		return g_real_pthread_cond_wait(condition, mutex);
+		return real(condition, mutex);
 	release_mutex(mutex);
 	return RECORD_WAIT(SYNC_CONDITION, condition, 0,
-			   g_real_pthread_cond_wait(condition, mutex));
+			   real(condition, mutex));
 }
 
 int new_pthread_cond_timedwait(pthread_cond_t *condition,
 			       pthread_mutex_t *mutex,
 			       const struct timespec *until)
 {
+	__typeof__(pthread_cond_timedwait) *real = NEXT(pthread_cond_timedwait);
+
 	if (!sync_is_recorded())
-		return g_real_pthread_cond_timedwait(condition, mutex, until);
+		return real(condition, mutex, until);
 	release_mutex(mutex);
-	return RECORD_WAIT(
-		SYNC_CONDITION, condition, 0,
-		g_real_pthread_cond_timedwait(condition, mutex, until));
+	return RECORD_WAIT(SYNC_CONDITION, condition, 0,
+			   real(condition, mutex, until));
 }
 
 ATTR_EXPORT int pthread_cond_clockwait(pthread_cond_t *condition,
 				       pthread_mutex_t *mutex, clockid_t clock,
 				       const struct timespec *until)
 {
-	int (*real)(pthread_cond_t *, pthread_mutex_t *, clockid_t,
-		    const struct timespec *) = NEXT(pthread_cond_clockwait);
+	__typeof__(pthread_cond_clockwait) *real = NEXT(pthread_cond_clockwait);
 
 	if (!sync_is_recorded())
 		return real(condition, mutex, clock, until);
@@ -135,14 +126,14 @@ int new_pthread_cond_signal(pthread_cond_t *condition)
 {
 	if (is_awaited(condition) && sync_is_recorded())
 		sync_put(EXT_SYNC_RELEASE, SYNC_CONDITION, condition, 0);
-	return g_real_pthread_cond_signal(condition);
+	return NEXT(pthread_cond_signal)(condition);
 }
 
 int new_pthread_cond_broadcast(pthread_cond_t *condition)
 {
 	if (is_awaited(condition) && sync_is_recorded())
 		sync_put(EXT_SYNC_RELEASE, SYNC_CONDITION, condition, 0);
-	return g_real_pthread_cond_broadcast(condition);
+	return NEXT(pthread_cond_broadcast)(condition);
 }
 
 COND_FUNCTIONS(EXPORT_NEW)
