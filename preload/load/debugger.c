@@ -19,18 +19,15 @@ struct debugger_file {
 	uint64_t bytes;
 };
 
-#pragma GCC visibility push(hidden)
-extern struct {
+static struct {
 	uint32_t version, action;
 	struct debugger_file *file, *first;
-} g_debugger __asm__("__jit_debug_descriptor");
+} g_debugger __asm__("__jit_debug_descriptor")
+	__attribute__((used)) = { .version = 1 };
 
-void debugger_notice(void) __asm__("__jit_debug_register_code");
-#pragma GCC visibility pop
+static void debugger_notice(void) __asm__("__jit_debug_register_code");
 
-__typeof__(g_debugger) g_debugger __attribute__((used)) = { .version = 1 };
-
-__attribute__((noinline, used)) void debugger_notice(void)
+static __attribute__((noinline, used)) void debugger_notice(void)
 {
 	__asm__ volatile("" ::: "memory");
 }
