@@ -14,9 +14,9 @@
  * Times are CLOCK_BOOTTIME in ns. tests/tools/whom_check.py compares the lines
  * with the trace. FAMILY is a line of g_families.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +37,8 @@ static struct line {
 	const void *object;
 } g_lines[LINES_MAX];
 static int g_line_count;
-static long g_work_us, g_rounds, g_busy;
+static long g_work_us, g_rounds;
+static bool g_busy, g_timed;
 static pthread_mutex_t g_lock;
 
 PLAIN long now(void)
@@ -83,7 +84,7 @@ static int lock_once(void)
 	long from = now();
 	int result;
 
-	if (strcmp(program_invocation_short_name, "timed") != 0) {
+	if (!g_timed) {
 		result = pthread_mutex_lock(&g_lock);
 	} else {
 		clock_gettime(CLOCK_REALTIME, &until);
@@ -193,7 +194,7 @@ static void mutex_busy(void)
 {
 	g_work_us = 1000;
 	g_rounds = 60;
-	g_busy = 1;
+	g_busy = true;
 	run_locks(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
 }
 
@@ -235,7 +236,7 @@ static void inherit(void)
 
 static void timed(void)
 {
-	program_invocation_short_name = "timed";
+	g_timed = true;
 	g_work_us = 2000;
 	g_rounds = 50;
 	run_locks(PTHREAD_MUTEX_NORMAL, PTHREAD_PRIO_NONE, 0);
