@@ -174,6 +174,15 @@ wait_for()
 	done
 }
 
+# function_is NAME STATE: "span", "counted" or "off" is the state of the function in
+# the program that is being recorded into ./data. For wait_for.
+function_is()
+{
+	"$PERFREC" ctl -o data functions --json >list.json || return 1
+	jq -e --arg name "$1" --arg state "$2" '.functions[0].functions[] |
+		select(.name == $name and .state == $state)' list.json >/dev/null
+}
+
 # stop_process PID: by SIGSTOP. On a busy machine threads of it may run on for
 # a while after kill(2): returns when every one has stopped.
 stop_process()

@@ -119,13 +119,7 @@ answered()
 # Libraries are read in their order.
 printf './other.so\n./hooked.so\n./late.so\n' >&9
 wait_for 60 answered 3
-connected()
-{
-	"$PERFREC" ctl -o data functions --json >list.json || return 1
-	jq -e '.functions[0].functions[] | select(.name == "getppid") |
-		select(.state == "span")' list.json >/dev/null
-}
-wait_for 60 connected
+wait_for 60 function_is getppid span
 collector=$("$PERFREC" ctl -o data list --json | jq .collector.pid)
 stop_process "$collector"
 echo ./unread.so >&9

@@ -89,12 +89,6 @@ answered()
 {
 	[ "$(wc -l <out)" -ge "$1" ]
 }
-connected()
-{
-	"$PERFREC" ctl -o data functions --json >list.json || return 1
-	jq -e '.functions[0].functions[] | select(.name == "getppid") |
-		select(.state == "span")' list.json >/dev/null
-}
 for library in now lazy; do
 	"$PERFREC" record -q --calls-to=getppid --alloc=off --cpu=off -o data -- \
 		./opens <input >out 2>err &
@@ -102,7 +96,7 @@ for library in now lazy; do
 	exec 9>input
 	echo "./$library.so" >&9
 	wait_for 60 answered 1
-	wait_for 60 connected
+	wait_for 60 function_is getppid span
 	# The first hundred calls may come before the slot is connected.
 	printf '\n\n' >&9
 	wait_for 60 answered 3

@@ -41,15 +41,9 @@ mkfifo input
 recorder=$!
 exec 9>input
 wait_for 60 test -s out.phases
-tiny_is()
-{
-	"$PERFREC" ctl -o data functions --json >list.json || return 1
-	jq -e --arg state "$1" '.functions[0].functions[] |
-		select(.name == "tiny" and .state == $state)' list.json >/dev/null
-}
-wait_for 60 tiny_is counted
+wait_for 60 function_is tiny counted
 echo rare >&9
-wait_for 120 tiny_is span
+wait_for 120 function_is tiny span
 exec 9>&-
 wait $recorder || fail "exit status $?: $(cat err.phases)"
 expect_eq 'unmet' "$(json data/summary.json '.totals.overhead_unmet // false')" false

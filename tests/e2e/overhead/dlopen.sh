@@ -56,16 +56,10 @@ tell()
 	echo "$1" >&9
 	wait_for 60 lines_there
 }
-connected()
-{
-	"$PERFREC" ctl -o data functions --json >list.json || return 1
-	jq -e '.functions[0].functions[] | select(.name == "plugin_leaf") |
-		select(.state == "counted")' list.json >/dev/null
-}
 for round in 1 2; do
 	tell load
 	tell work
-	wait_for 60 connected
+	wait_for 60 function_is plugin_leaf counted
 	tell work
 	tell unload
 done
