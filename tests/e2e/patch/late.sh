@@ -345,7 +345,7 @@ exec 9>input
 echo again >&9
 wait_for 60 lines 1
 collector=$(pgrep -P $recorder -x perfrec-collect)
-kill -STOP "$collector"
+stop_process "$collector"
 echo other >&9
 wait_for 60 lines 2
 kill -CONT "$collector"
