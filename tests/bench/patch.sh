@@ -6,16 +6,19 @@
 # rounds, minus that of the program alone. The program calls functions with no, two
 # and nine arguments, three of these on the stack. The last rows measure the same
 # program with hooks. The rows "short rounds" are the least of 300 rounds of 2,000
-# calls with a pause after each: a call with arguments takes so many cells that the
-# ring is full in a longer round, and the row would show what a dropped call costs.
+# calls, and the collector reads the ring after each: a call with arguments takes so
+# many cells that the ring is full in a longer round, and the row would show what a
+# dropped call costs.
 set -eu
 
 O=$(cd "${O:-build}" && pwd)
+include=$(cd preload && pwd)
 calls=${1:-20000000}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 cat >calls.c <<'SOURCE'
+#include <perfrec.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -61,7 +64,6 @@ int main(int argc, char **argv)
 	static void (*const run[])(long) = { run_none, run_two, run_nine };
 	long calls = argc > 1 ? atol(argv[1]) : 1;
 	long rounds = argc > 2 ? atol(argv[2]) : 5;
-	const struct timespec pause = { .tv_nsec = argc > 2 ? 3000000 : 0 };
 
 	for (int i = 0; i < 3; i++) {
 		double least = 1e18;
@@ -70,7 +72,8 @@ int main(int argc, char **argv)
 			run[i](calls);
 			took = now() - begin;
 			least = took < least ? took : least;
-			nanosleep(&pause, NULL);
+			if (argc > 2)
+				perfrec_flush();
 		}
 		printf("%.2f ", least / (double)calls);
 	}
@@ -78,9 +81,9 @@ int main(int argc, char **argv)
 	return 0;
 }
 SOURCE
-gcc -g -O2 -o calls calls.c
-"$O/perfrec" cc --hooks=entry -- gcc -O2 -o entry calls.c
-"$O/perfrec" cc -- gcc -O2 -o hooks calls.c
+gcc -g -O2 -I"$include" -o calls calls.c
+"$O/perfrec" cc --hooks=entry -- gcc -O2 -I"$include" -o entry calls.c
+"$O/perfrec" cc -- gcc -O2 -I"$include" -o hooks calls.c
 
 # row NAME COMMAND...: what its program prints, minus that of the program alone.
 row()
