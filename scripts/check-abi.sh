@@ -21,10 +21,11 @@ differ()
 	[ -z "$gone" ] || { echo "$library no longer $1: $gone"; bad=1; }
 }
 
+# Type A are the names of versions.
 symbols()
 {
-	"${NM:-nm}" -D "$@" "$library" | awk '$(NF - 1) != "A" { sub(/@.*/, "", $NF); print $NF }' |
-		sort -u
+	"${NM:-nm}" -D "$@" "$library" |
+		awk '$(NF - 1) != "A" { sub(/@.*/, "", $NF); print $NF }' | sort -u
 }
 
 symbols --undefined-only >"$work/imports"

@@ -58,7 +58,8 @@ function end_of(line, at,	quote, c, set)
 }
 
 # Returns a line of a script without comments, without spaces that separate no
-# words, and with "let" for the longer "const". A "{" in a text in backquotes is the expression of "${".
+# words, and with "let" for the longer "const". Each text in backquotes, and each
+# expression in it, is one level of depth.
 function squeeze(line,	out, i, end, c, last, depth, text, braces)
 {
 	for (i = 1; i <= length(line); i++) {
@@ -95,8 +96,7 @@ function squeeze(line,	out, i, end, c, last, depth, text, braces)
 		else if (!is_word(last) && substr(line, i, 6) == "const ") {
 			c = "let"
 			i += 4
-		}
-		else if (c == "{")
+		} else if (c == "{")
 			braces[depth]++
 		else if (depth && c == "}" && !braces[depth]--)
 			depth--
@@ -127,6 +127,7 @@ function put(name, script,	path, line, inside, got, last)
 			sub(/^export /, "", line)
 			line = squeeze(line)
 		} else {
+			# gsub() knows no groups: a line break marks spaces.
 			gsub(/[:;,{] +/, "&\n", line)
 			gsub(/ +\n/, "", line)
 			gsub(/ +[{}]/, "\n&", line)
