@@ -46,6 +46,8 @@
 #define THREADS_MAX (1u << 16)
 #define BUCKETS 1024u
 #define LOCKS_MAX 2048u /* then all are forgotten */
+/* More than a wait can take. */
+#define UNPROVED_NS (UINT64_MAX / 32)
 #define RELEASES_MAX 256u /* of a lock; then the older half is forgotten */
 #define EVENTS_MAX 65536u /* not written yet; more are dropped */
 #define HOLDERS_MAX 16u /* of a wait */
@@ -78,6 +80,7 @@ struct known_lock {
 	uint32_t owner; /* the thread whose wait ended at owned_ns; 0: none */
 	uint64_t owned_ns;
 	uint32_t silent; /* inner tid of an owner without records; 0: none */
+	uint64_t forgotten_ns; /* releases up to then may be missing */
 	struct hold *hold; /* by time */
 	uint32_t count, room;
 };
@@ -122,6 +125,7 @@ struct process_locks {
 	uint64_t salt; /* of flows */
 	struct known_lock *bucket[BUCKETS];
 	uint32_t lock_count;
+	uint64_t forgotten_ns; /* as of a known lock, of all others */
 	/* Jobs thread only: */
 	struct wait_events out;
 	struct wait_places *places; /* NULL until used */
@@ -145,6 +149,12 @@ static void forget_locks(struct process_locks *locks)
 			struct known_lock *old = locks->bucket[i];
 
 			locks->bucket[i] = old->next;
+			if (old->count)
+				locks->forgotten_ns =
+					MAX(locks->forgotten_ns,
+					    old->hold[old->count - 1].ns);
+			locks->forgotten_ns =
+				MAX(locks->forgotten_ns, old->forgotten_ns);
 			free(old->hold);
 			free(old);
 		}
@@ -166,6 +176,7 @@ static struct known_lock *find_known_lock(struct process_locks *locks,
 	if (!known)
 		return NULL;
 	known->address = address;
+	known->forgotten_ns = locks->forgotten_ns;
 	known->next = *bucket;
 	*bucket = known;
 	locks->lock_count++;
@@ -194,6 +205,17 @@ static void list_event(struct process_locks *locks,
 		jobs_post(setup->jobs, &locks->job);
 }
 
+static void forget_older_holds(struct known_lock *known)
+{
+	uint32_t gone = known->count / 2;
+
+	known->forgotten_ns =
+		MAX(known->forgotten_ns, known->hold[gone - 1].ns);
+	known->count -= gone;
+	memmove(known->hold, known->hold + gone,
+		known->count * sizeof(*known->hold));
+}
+
 static void take_release(struct process_locks *locks,
 			 const struct order_item *item)
 {
@@ -206,20 +228,21 @@ static void take_release(struct process_locks *locks,
 	};
 	uint32_t at;
 
-	if (!known)
+	if (!known) {
+		locks->forgotten_ns = MAX(locks->forgotten_ns, hold.ns);
 		return;
+	}
 	if (known->owner == hold.by.thread)
 		hold.since_ns = known->owned_ns;
 	known->owner = 0;
 	hold.flow =
 		(locks->salt + item->clock) * 0x9e3779b97f4a7c15ULL ^ item->a;
-	if (known->count >= RELEASES_MAX) {
-		known->count /= 2;
-		memmove(known->hold, known->hold + RELEASES_MAX / 2,
-			known->count * sizeof(hold));
-	}
-	if (grow_array(known->hold, known->room, known->count + 1))
+	if (known->count >= RELEASES_MAX)
+		forget_older_holds(known);
+	if (grow_array(known->hold, known->room, known->count + 1)) {
+		known->forgotten_ns = MAX(known->forgotten_ns, hold.ns);
 		return;
+	}
 	/* An item may come late (order.h). */
 	for (at = known->count++; at && known->hold[at - 1].ns > hold.ns; at--)
 		known->hold[at] = known->hold[at - 1];
@@ -419,9 +442,12 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 			 const struct lock_wait *wait, struct lock_event *event)
 {
 	const struct lock_stretch whole = { wait->from_ns, wait->to_ns };
-	struct shares shares = { .unknown_ns = wait->is_cut ? UINT32_MAX : 0 };
+	const bool forgot = known->forgotten_ns >= wait->from_ns;
+	struct shares shares = {
+		.unknown_ns = wait->is_cut || forgot ? UNPROVED_NS : 0,
+	};
 	struct hold last = { .ns = wait->to_ns };
-	uint64_t before_ns = wait->from_ns;
+	uint64_t before_ns = MAX(wait->from_ns, known->forgotten_ns);
 	bool has_release = false;
 
 	find_silent_owner(locks, known, wait);
@@ -433,13 +459,13 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 	if (!wait->has_stretches)
 		has_release = follow_stretch(known, wait, &whole, &shares,
 					     &event->woke);
-	if (!has_release)
+	if (!has_release || forgot)
 		event->woke = (struct hold){ 0 };
 	if (wait->kind != SYNC_MUTEX) {
 		list_signal(locks, event);
 		return;
 	}
-	if (!has_release && wait->count <= 1 && !known->silent)
+	if (!has_release && !forgot && wait->count <= 1 && !known->silent)
 		event->woke = early_release(locks, known, wait);
 	last.by.thread = thread_by_inner(locks, wait->last_owner);
 	add_share(&shares, &last, shares.rest_ns, last.by.thread);

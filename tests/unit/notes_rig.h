@@ -30,7 +30,7 @@
 #include "collector/trace/trace_file.h"
 #include "tests/unit/told.h"
 
-#define RIG_THREADS 2
+#define RIG_THREADS 3
 #define RIG_BUDGET (64u << 20)
 
 struct rig {

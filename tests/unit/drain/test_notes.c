@@ -574,7 +574,7 @@ static bool half_known(struct thread *thread, uint64_t ns, uint64_t *on_ns,
 
 static void name_threads(void)
 {
-	static const char *const names[RIG_THREADS] = { "one", "two" };
+	static const char *const names[RIG_THREADS] = { "one", "two", "three" };
 
 	for (int i = 0; i < RIG_THREADS; i++) {
 		strcpy(g_rig->thread[i].entry.name, names[i]);

@@ -149,6 +149,44 @@ TEST(thread_locks_late_releases_are_sorted)
 	ck_assert(trace_has("unknown"));
 }
 
+/* Of 257 releases the first 128 are forgotten: they were worker-0's, for most of
+ * the time. */
+TEST(thread_locks_forgotten_releases_are_unknown)
+{
+	uint64_t ns = 10 * MS;
+
+	begin_rig();
+	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
+	for (int i = 0; i < 128; i++)
+		put_at(0, EXT_SYNC_RELEASE, SYNC_MUTEX, ns += MS, LOCK, 0);
+	for (int i = 0; i < 129; i++)
+		put_at(2, EXT_SYNC_RELEASE, SYNC_MUTEX, ns += 1, LOCK, 0);
+	put_at(1, EXT_SYNC_WAITED, SYNC_GOT, ns + MS, LOCK, 0);
+	consume(0);
+	consume(2);
+	end_rig();
+	ck_assert(trace_has("unknown"));
+	ck_assert(!trace_has("_by_tid"));
+}
+
+/* With one lock more than there is room for, all are forgotten. */
+TEST(thread_locks_forgotten_locks_are_unknown)
+{
+	const uint32_t locks = 2048;
+
+	begin_rig();
+	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
+	put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, 900, LOCK, 0);
+	for (uint32_t i = 0; i < locks; i++)
+		put_at(0, EXT_SYNC_RELEASE, SYNC_MUTEX, 910 * MS + i, OTHER + i,
+		       0);
+	put(2, EXT_SYNC_RELEASE, SYNC_MUTEX, 911, LOCK, 0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 912, LOCK, 0);
+	end_rig();
+	ck_assert(trace_has("unknown"));
+	ck_assert(!trace_has("_by_tid"));
+}
+
 TEST(thread_locks_owner_at_a_timeout_held_the_lock)
 {
 	begin_rig();
