@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/budget.h"
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
 #include "collector/base/jobs.h"
@@ -131,6 +132,11 @@ struct process_locks {
 	struct wait_places *places; /* NULL until used */
 };
 
+static struct budget *locks_budget(const struct process_locks *locks)
+{
+	return recording_setup(locks->recording)->budget;
+}
+
 /* --- the consumer -------------------------------------------------------- */
 
 static uint64_t locks_ns(struct process_locks *locks, uint64_t clock)
@@ -156,6 +162,8 @@ static void forget_locks(struct process_locks *locks)
 			locks->forgotten_ns =
 				MAX(locks->forgotten_ns, old->forgotten_ns);
 			free(old->hold);
+			budget_give(locks_budget(locks),
+				    old->room * sizeof(*old->hold));
 			free(old);
 		}
 	locks->lock_count = 0;
@@ -191,8 +199,8 @@ static void list_event(struct process_locks *locks,
 
 	lock_acquire(&locks->lock);
 	has_room = locks->event_count < EVENTS_MAX &&
-		   !grow_array(locks->event, locks->event_room,
-			       locks->event_count + 1);
+		   !grow_array_from(setup->budget, locks->event,
+				    locks->event_room, locks->event_count + 1);
 	if (has_room) {
 		locks->event[locks->event_count++] = *event;
 		post = !locks->posted && !locks->ended;
@@ -239,7 +247,8 @@ static void take_release(struct process_locks *locks,
 		(locks->salt + item->clock) * 0x9e3779b97f4a7c15ULL ^ item->a;
 	if (known->count >= RELEASES_MAX)
 		forget_older_holds(known);
-	if (grow_array(known->hold, known->room, known->count + 1)) {
+	if (grow_array_from(locks_budget(locks), known->hold, known->room,
+			    known->count + 1)) {
 		known->forgotten_ns = MAX(known->forgotten_ns, hold.ns);
 		return;
 	}
@@ -514,6 +523,8 @@ static void take_wait(struct process_locks *locks,
 		if (event.to_ns >= event.from_ns + WAIT_NS_MIN)
 			list_event(locks, &event);
 	}
+	budget_give(locks_budget(locks),
+		    sizeof(*wait) + wait->count * sizeof(*wait->stretch));
 	free(wait);
 }
 
@@ -714,11 +725,12 @@ static void write_lock_events(struct process_locks *locks)
 	struct trace_file *trace = recording_setup(locks->recording)->trace;
 	char object[WAIT_TEXT_BYTES], lock[WAIT_TEXT_BYTES];
 	struct lock_event *event;
-	uint32_t count;
+	uint32_t count, room;
 
 	lock_acquire(&locks->lock);
 	event = locks->event;
 	count = locks->event_count;
+	room = locks->event_room;
 	locks->event = NULL;
 	locks->event_count = locks->event_room = 0;
 	locks->posted = false;
@@ -738,6 +750,7 @@ static void write_lock_events(struct process_locks *locks)
 	}
 	wait_events_flush(&locks->out, trace);
 	free(event);
+	budget_give(locks_budget(locks), room * sizeof(*event));
 }
 
 static void run_lock_job(struct job *job)
@@ -779,6 +792,25 @@ void process_locks_rename(struct process_locks *locks, uint32_t number,
 	lock_release(&locks->lock);
 }
 
+struct lock_wait *lock_wait_new(const struct lock_wait *from,
+				const struct lock_stretch *stretch,
+				struct budget *budget)
+{
+	const size_t bytes = from->count * sizeof(*stretch);
+	struct lock_wait *wait;
+
+	if (!budget_take(budget, sizeof(*wait) + bytes))
+		return NULL;
+	wait = malloc(sizeof(*wait) + bytes);
+	if (!wait) {
+		budget_give(budget, sizeof(*wait) + bytes);
+		return NULL;
+	}
+	memcpy(wait, from, sizeof(*wait));
+	memcpy(wait->stretch, stretch, bytes);
+	return wait;
+}
+
 struct order_item lock_wait_item(uint64_t clock, struct lock_wait *wait)
 {
 	return (struct order_item){ clock, (uintptr_t)wait, 0, ITEM_WAIT };
@@ -803,6 +835,8 @@ static void release_locks(struct process_locks *locks)
 		free(locks->thread[i]);
 	free(locks->thread);
 	free(locks->event);
+	budget_give(locks_budget(locks),
+		    locks->event_room * sizeof(*locks->event));
 	wait_events_release(&locks->out);
 	wait_places_free(&locks->places);
 	modules_put(&locks->modules);

@@ -14,6 +14,7 @@
 #include "collector/replay/order.h"
 #include "shared/record_ext.h"
 
+struct budget;
 struct process;
 struct process_locks;
 
@@ -64,6 +65,11 @@ struct process_locks *process_locks_of(struct process *process);
 /* Returns the order for a stream of each thread. Only the next two functions
  * make its items. */
 struct order *process_locks_order(struct process_locks *locks);
+/* Returns a copy of @from with from->count of the @stretch, from the recording's
+ * @budget, or NULL without memory. */
+struct lock_wait *lock_wait_new(const struct lock_wait *from,
+				const struct lock_stretch *stretch,
+				struct budget *budget);
 /* The end of @wait, which the item owns. Waits of one thread come in order. */
 struct order_item lock_wait_item(uint64_t clock, struct lock_wait *wait);
 struct order_item lock_release_item(uint64_t clock, uint64_t address,

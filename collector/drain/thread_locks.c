@@ -11,11 +11,13 @@
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
+#include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/clock_sync.h"
 #include "collector/replay/order.h"
 #include "collector/replay/replay.h"
+#include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/record_ext.h"
 #include "shared/ring_shm.h"
@@ -62,17 +64,19 @@ static struct thread_locks *start_locks(struct thread *thread)
 	return locks;
 }
 
-static void feed_wait(struct thread_locks *locks, uint64_t clock,
+static void feed_wait(struct thread *thread, uint64_t clock,
 		      const struct lock_wait *from)
 {
-	size_t bytes = from->count * sizeof(*from->stretch);
-	struct lock_wait *wait = malloc(sizeof(*wait) + bytes);
+	const struct recording_setup *setup =
+		recording_setup(thread->setup->arena_setup->recording);
+	struct thread_locks *locks = thread->locks;
+	struct lock_wait *wait =
+		lock_wait_new(from, locks->stretch, setup->budget);
 
-	if (!wait)
-		return;
-	memcpy(wait, from, sizeof(*wait));
-	memcpy(wait->stretch, locks->stretch, bytes);
-	order_feed(locks->stream, lock_wait_item(clock, wait));
+	if (wait)
+		order_feed(locks->stream, lock_wait_item(clock, wait));
+	else
+		trace_file_leave_out(setup->trace);
 }
 
 /* Returns the clock of a record at @ns. */
@@ -123,7 +127,7 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
 		locks->wait.to_ns = ns;
 		locks->wait.result = (uint8_t)value;
 		locks->wait.last_owner = (uint32_t)cells[1].clock;
-		feed_wait(locks, clock, &locks->wait);
+		feed_wait(thread, clock, &locks->wait);
 		return 0;
 	default:
 		order_feed(
@@ -186,7 +190,7 @@ bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait)
 	if (is_recorded_wait(locks, wait))
 		locks->wait.object = wait->object;
 	else
-		feed_wait(locks, clock_of(thread, wait->to_ns), &told);
+		feed_wait(thread, clock_of(thread, wait->to_ns), &told);
 	return true;
 }
 

@@ -245,6 +245,23 @@ TEST(thread_locks_waits_without_room_are_counted)
 	end_rig();
 }
 
+TEST(thread_locks_waits_without_budget_are_counted)
+{
+	uint64_t left;
+
+	begin_rig();
+	put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, 1, LOCK, 0);
+	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
+	left = g_rig->recording.budget.left;
+	g_rig->recording.budget.left = 0;
+	consume(0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0);
+	ck_assert_uint_eq(trace_file_left_out(g_rig->recording.setup.trace), 1);
+	g_rig->recording.budget.left = left;
+	end_rig();
+	ck_assert(!trace_has("held_by"));
+}
+
 TEST(thread_locks_malformed_records_are_refused)
 {
 	const struct record cells[3] = {
