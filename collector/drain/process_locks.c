@@ -56,9 +56,6 @@
 #define HOLD_TRACKS 8u /* of a thread */
 /* Shorter waits are not written. */
 #define WAIT_NS_MIN 10000u
-/* A release is stamped before it happens. Its thread may be preempted in
- * between, and the wait that it ends begins after the stamp. */
-#define EARLY_NS 20000u
 #define FLUSH_BYTES 4096
 #define PACKET_BYTES 512
 
@@ -440,7 +437,8 @@ static struct hold early_release(struct process_locks *locks,
 	size_t i = first_hold(known, wait->from_ns);
 	uint32_t owner = thread_by_inner(locks, wait->owner);
 
-	while (i && known->hold[i - 1].ns + EARLY_NS >= wait->from_ns)
+	while (i &&
+	       known->hold[i - 1].ns + OUT_RELEASE_EARLY_NS >= wait->from_ns)
 		if (known->hold[--i].by.thread == owner && owner)
 			return known->hold[i];
 	return (struct hold){ 0 };

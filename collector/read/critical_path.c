@@ -22,6 +22,7 @@
 #include "collector/read/trace_sched.h"
 #include "collector/read/trace_switches.h"
 #include "collector/read/trace_waits.h"
+#include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
 
 #define MEMORY_MAX (UINT64_C(1) << 30)
@@ -337,7 +338,7 @@ static int follow_waker(struct path_walk *walk, struct path_at *at,
 		return release_ns > begin_ns;
 	/* It released the lock just before its own wait; clocks and the kernel
 	 * are not that exact. */
-	if (release_ns - own->from_ns > TRACE_WAITS_EARLY_NS)
+	if (release_ns - own->from_ns > OUT_RELEASE_EARLY_NS)
 		return stop_path(walk, PATH_STOP_WAITED, at->thread, own,
 				 release_ns - begin_ns);
 	at->ns = MAX(own->from_ns, begin_ns);

@@ -16,6 +16,7 @@
 #include "collector/read/thread_choice.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_parts.h"
+#include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
 
 #define JOIN "[join thread "
@@ -284,7 +285,7 @@ static uint64_t find_release(const struct trace_waits *waits,
 		const struct trace_hold *hold = &waits->holds[after];
 
 		if (hold->thread->number != thread ||
-		    hold->to_ns + TRACE_WAITS_EARLY_NS < wait->from_ns)
+		    hold->to_ns + OUT_RELEASE_EARLY_NS < wait->from_ns)
 			return 0;
 		if (hold->lock == wait->lock)
 			return hold->to_ns;

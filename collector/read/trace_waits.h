@@ -14,10 +14,6 @@
 #include "collector/read/trace_names.h"
 #include "collector/read/trace_read.h"
 
-/* A releaser may lose its CPU between its clock and the wake-up, so a wait may
- * begin this long after the release that ends it. */
-#define TRACE_WAITS_EARLY_NS 20000u
-
 enum wait_end {
 	WAIT_END_UNKNOWN,
 	WAIT_END_THREAD, /* another thread ended it */

@@ -35,6 +35,9 @@
 #define OUT_TRACK_LOCKS "perfrec: locks"
 /* Returns true if the @bytes at @name are one of these three names. */
 bool out_perfetto_is_waits(const void *name, size_t bytes);
+/* A release is stamped before it happens, and its thread may lose its CPU in
+ * between. So a wait may begin this long after the release that ends it. */
+#define OUT_RELEASE_EARLY_NS 20000u
 
 struct out_clocks { /* one moment of the kernel's clocks, ns */
 	uint64_t boottime, monotonic, realtime, monotonic_coarse, monotonic_raw;
