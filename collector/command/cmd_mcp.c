@@ -27,7 +27,6 @@ enum rpc_error {
 	RPC_INVALID_REQUEST = -32600,
 	RPC_UNKNOWN_METHOD = -32601,
 	RPC_INVALID_PARAMS = -32602,
-	RPC_INTERNAL_ERROR = -32603,
 };
 
 /* The newest first. 2025-03-26 is not among them: it demands batches. */
