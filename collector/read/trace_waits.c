@@ -244,20 +244,54 @@ static void join_flows(struct trace_waits *waits)
 	}
 }
 
-/* Thread ids are reused, and each namespace has its own. Returns the thread that
- * had @wait->woken_tid last before the wait's end, first of all in its process. */
-static const struct trace_track *find_waker(const struct trace_waits *waits,
-					    const struct trace_wait *wait)
+/* The threads of the trace, sorted by their ids. */
+struct thread_ids {
+	const struct trace_track **thread;
+	size_t count, room;
+};
+
+static int compare_thread_ids(const void *left, const void *right)
 {
-	const struct trace_track *track, *best = NULL;
+	const struct trace_track *a = *(const struct trace_track *const *)left;
+	const struct trace_track *b = *(const struct trace_track *const *)right;
+
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return (a->number > b->number) - (a->number < b->number);
+}
+
+static int list_thread_ids(struct trace_waits *waits, struct thread_ids *ids)
+{
+	const struct trace_track *track;
 
 	for (uint32_t i = 0; (track = trace_reader_track(waits->reader, i));
 	     i++) {
+		if (track->kind != TRACE_TRACK_THREAD)
+			continue;
+		if (grow_array(ids->thread, ids->room, ids->count + 1))
+			return -ENOMEM;
+		ids->thread[ids->count++] = track;
+	}
+	if (ids->count)
+		qsort(ids->thread, ids->count, sizeof(*ids->thread),
+		      compare_thread_ids);
+	return 0;
+}
+
+/* Thread ids are reused, and each namespace has its own. Returns the thread that
+ * had @wait->woken_tid last before the wait's end, first of all in its process. */
+static const struct trace_track *find_waker(const struct thread_ids *ids,
+					    const struct trace_wait *wait)
+{
+	const struct trace_track *best = NULL;
+	size_t i = search_first(j, ids->count,
+				ids->thread[j]->tid >= wait->woken_tid);
+
+	for (; i < ids->count && ids->thread[i]->tid == wait->woken_tid; i++) {
+		const struct trace_track *track = ids->thread[i];
 		bool own = track->process == wait->thread->process;
 
-		if (track->kind != TRACE_TRACK_THREAD ||
-		    track->tid != wait->woken_tid || track == wait->thread ||
-		    track->first_ns > wait->to_ns)
+		if (track == wait->thread || track->first_ns > wait->to_ns)
 			continue;
 		if (best && (best->process == wait->thread->process) != own) {
 			best = own ? track : best;
@@ -293,7 +327,7 @@ static uint64_t find_release(const struct trace_waits *waits,
 	return 0;
 }
 
-static void name_wakers(struct trace_waits *waits)
+static void name_wakers(struct trace_waits *waits, const struct thread_ids *ids)
 {
 	for (size_t i = 0; i < waits->wait_count; i++) {
 		struct trace_wait *wait = &waits->waits[i];
@@ -309,7 +343,7 @@ static void name_wakers(struct trace_waits *waits)
 		    last->waker->last_ns >= wait->from_ns)
 			wait->waker = last->waker;
 		else
-			wait->waker = find_waker(waits, wait);
+			wait->waker = find_waker(ids, wait);
 		if (wait->waker && wait->lock)
 			wait->release_ns = find_release(waits, wait);
 		else if (wait->waker && !strncmp(object, JOIN, strlen(JOIN)) &&
@@ -319,9 +353,11 @@ static void name_wakers(struct trace_waits *waits)
 }
 
 /* Tracks are complete only at the end of the file. */
-static void resolve_waits(struct trace_waits *waits)
+static int resolve_waits(struct trace_waits *waits)
 {
 	const struct trace_reader *reader = waits->reader;
+	struct thread_ids ids = { 0 };
+	int err = list_thread_ids(waits, &ids);
 
 	for (size_t i = 0; i < waits->wait_count; i++)
 		waits->waits[i].thread =
@@ -340,7 +376,10 @@ static void resolve_waits(struct trace_waits *waits)
 		qsort(waits->flows, waits->flow_count, sizeof(*waits->flows),
 		      compare_flows);
 	join_flows(waits);
-	name_wakers(waits);
+	if (!err)
+		name_wakers(waits, &ids);
+	free(ids.thread);
+	return err;
 }
 
 static bool has_no_waits(void *context, const struct index_sequence *sequence)
@@ -383,13 +422,14 @@ int trace_waits_read(const char *path, const struct trace_waits_also *also,
 	/* A wait without the name of its lock would be another one. */
 	if (!err && waits->texts.refused)
 		err = -ENOMEM;
+	if (!err)
+		err = resolve_waits(waits);
 	if (err) {
 		trace_waits_free(&waits);
 		return err;
 	}
 	waits->err = got;
 	waits->totals = trace_reader_totals(waits->reader);
-	resolve_waits(waits);
 	*out = waits;
 	return 0;
 }
