@@ -135,15 +135,12 @@ static int run_search(struct find_line *line, struct call_search **out)
 {
 	struct progress progress;
 	const struct read_progress tell = { progress_tell, &progress };
-	struct trace_bounds bounds;
 	char path[PATH_MAX];
 	int err = trace_command_path(line->dir, path);
 
-	line->wish.range = TIME_RANGE_ALL;
-	/* Only a range needs the bounds of the trace. */
-	if (!err && range_command_given(&line->range))
-		err = range_command_read(&line->range, line->dir, path, NULL,
-					 true, &bounds, &line->wish.range);
+	if (!err)
+		err = range_command_part(&line->range, line->dir, path,
+					 &line->wish.range);
 	if (err)
 		return err;
 	progress_begin(&progress, "reading the trace", true);

@@ -100,3 +100,15 @@ int range_command_read(const struct range_command *command, const char *dir,
 					end));
 	return -EDOM;
 }
+
+int range_command_part(const struct range_command *command, const char *dir,
+		       const char *path, struct time_range *range)
+{
+	struct trace_bounds bounds;
+
+	*range = TIME_RANGE_ALL;
+	return range_command_given(command)
+		       ? range_command_read(command, dir, path, NULL, true,
+					    &bounds, range)
+		       : 0;
+}

@@ -43,5 +43,9 @@ int range_command_read(const struct range_command *command, const char *dir,
 		       const char *path, const struct trace_index *index,
 		       bool progress, struct trace_bounds *bounds,
 		       struct time_range *range);
+/* As range_command_read(), with a line on the terminal. Without the options it
+ * reads nothing, and *@range is all time. */
+int range_command_part(const struct range_command *command, const char *dir,
+		       const char *path, struct time_range *range);
 
 #endif

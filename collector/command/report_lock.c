@@ -357,17 +357,16 @@ static void say_no_locks(const struct lock_view *view)
 static int read_locks(struct lock_view *view)
 {
 	const struct report_trace_options *options = view->options;
-	struct time_range range = TIME_RANGE_ALL;
-	struct trace_bounds bounds;
+	struct time_range range;
 	struct progress progress;
 	const struct read_progress tell = { progress_tell, &progress };
 	char path[PATH_MAX];
 	bool met;
 	int err = trace_command_path(options->dir, path);
 
-	if (!err && range_command_given(options->range))
-		err = range_command_read(options->range, options->dir, path,
-					 NULL, true, &bounds, &range);
+	if (!err)
+		err = range_command_part(options->range, options->dir, path,
+					 &range);
 	if (!err) {
 		progress_begin(&progress, "reading the trace", true);
 		err = trace_waits_read(path, NULL, &tell, &view->waits);

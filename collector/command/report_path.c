@@ -471,16 +471,13 @@ static int read_path(struct path_view *view)
 {
 	const struct report_trace_options *options = view->options;
 	struct path_wish wish = { .thread = options->thread };
-	struct trace_bounds bounds;
 	struct progress progress;
 	const struct read_progress tell = { progress_tell, &progress };
 	int err = trace_command_path(options->dir, view->file);
 
-	view->range = TIME_RANGE_ALL;
-	if (!err && range_command_given(options->range))
-		err = range_command_read(options->range, options->dir,
-					 view->file, NULL, true, &bounds,
-					 &view->range);
+	if (!err)
+		err = range_command_part(options->range, options->dir,
+					 view->file, &view->range);
 	progress_begin(&progress, "reading the trace", true);
 	if (!err && options->function)
 		err = find_path_calls(view, &tell);
