@@ -14,38 +14,29 @@
  *			them is the consumer, which finds the waits and holds
  *	jobs thread	writes them, because that needs names of functions
  */
-#include "collector/drain/process_locks.h"
+#include "collector/drain/process_locks_inner.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
-#include "collector/base/jobs.h"
-#include "collector/base/lock.h"
 #include "collector/base/random.h"
 #include "collector/base/search.h"
-#include "collector/drain/note.h"
-#include "collector/drain/wait_events.h"
 #include "collector/names/modules.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
-#include "collector/replay/clock_sync.h"
 #include "collector/samples/wait_places.h"
-#include "collector/samples/wait_text.h"
 #include "collector/trace/out_perfetto.h"
-#include "collector/trace/out_track.h"
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 
 #define ORDER_BYTES (16u << 20)
 #define THREADS_MAX (1u << 16)
-#define BUCKETS 1024u
 #define LOCKS_MAX 2048u /* then all are forgotten */
 /* More than a wait can take. */
 #define UNPROVED_NS (UINT64_MAX / 32)
@@ -53,23 +44,11 @@
 #define EVENTS_MAX 65536u /* not written yet; more are dropped */
 #define HOLDERS_MAX 16u /* of a wait */
 #define FIND_MAX 4096u /* threads that a search of an id looks at */
-#define HOLD_TRACKS 8u /* of a thread */
 /* Shorter waits are not written. */
 #define WAIT_NS_MIN 10000u
-#define FLUSH_BYTES 4096
-#define PACKET_BYTES 512
 
 #define ITEM_WAIT (1ULL << 63) /* of item.c */
 #define ITEM_THREAD_BITS 24
-
-/* An ownership of a lock, by its release. */
-struct hold {
-	struct lock_place by;
-	uint64_t ns; /* of the release; 0: no hold */
-	uint64_t since_ns; /* its start; 0: unknown */
-	uint64_t flow; /* to the waiter that it woke */
-	bool listed; /* as an event */
-};
 
 struct known_lock {
 	struct known_lock *next;
@@ -81,52 +60,6 @@ struct known_lock {
 	uint64_t forgotten_ns; /* releases up to then may be missing */
 	struct hold *hold; /* by time */
 	uint32_t count, room;
-};
-
-/* A wait or a hold, to be written. */
-struct lock_event {
-	uint64_t address;
-	const char *object;
-	uint64_t from_ns, to_ns;
-	uint32_t thread;
-	uint32_t call;
-	uint8_t kind, result;
-	bool is_hold;
-	struct hold held; /* of a wait: its longest holder; else itself */
-	struct hold woke; /* of a wait: its waker */
-};
-
-struct written_thread {
-	struct lock_thread known; /* under the lock */
-	/* Jobs thread: */
-	uint64_t track[HOLD_TRACKS]; /* 0: not made yet */
-	uint64_t last_ns[HOLD_TRACKS]; /* end of its last slice */
-};
-
-struct process_locks {
-	struct job job;
-	struct recording *recording; /* a reference */
-	struct modules *modules; /* a reference */
-	struct clock_sync *sync; /* NULL: clocks are ns */
-	pid_t pid;
-	struct order *order;
-	struct lock lock;
-	/* Under the lock: */
-	struct written_thread **thread; /* by number; 0 is none */
-	uint32_t thread_count, thread_room;
-	struct lock_event *event;
-	uint32_t event_count, event_room;
-	bool posted; /* the job is in the queue */
-	bool ended;
-	/* Consumer only: */
-	struct clock_segment segment;
-	uint64_t salt; /* of flows */
-	struct known_lock *bucket[BUCKETS];
-	uint32_t lock_count;
-	uint64_t forgotten_ns; /* as of a known lock, of all others */
-	/* Jobs thread only: */
-	struct wait_events out;
-	struct wait_places *places; /* NULL until used */
 };
 
 static struct budget *locks_budget(const struct process_locks *locks)
@@ -147,7 +80,7 @@ static uint64_t locks_ns(struct process_locks *locks, uint64_t clock)
 
 static void forget_locks(struct process_locks *locks)
 {
-	for (uint32_t i = 0; i < BUCKETS; i++)
+	for (uint32_t i = 0; i < LOCK_BUCKETS; i++)
 		while (locks->bucket[i]) {
 			struct known_lock *old = locks->bucket[i];
 
@@ -536,226 +469,6 @@ static void consume_locks(void *context, const struct order_item *items,
 			take_release(context, &items[i]);
 }
 
-/* --- the jobs thread ----------------------------------------------------- */
-
-/* Writes the name of the lock of @event, with brackets. */
-static void name_lock(struct process_locks *locks,
-		      const struct lock_event *event, char out[WAIT_TEXT_BYTES])
-{
-	static const char *const kinds[] = {
-		[SYNC_MUTEX] = "mutex",
-		[SYNC_CONDITION] = "condition",
-		[SYNC_SEMAPHORE] = "semaphore",
-	};
-	char place[WAIT_PLACE_BYTES];
-
-	const char *kind = event->kind ? kinds[event->kind] : "";
-
-	/* The kernel's may be of another object in the same place. */
-	if (event->object &&
-	    strncmp(event->object + 1, kind, strlen(kind)) == 0) {
-		snprintf(out, WAIT_TEXT_BYTES, "%s", event->object);
-		return;
-	}
-	snprintf(place, sizeof(place), "0x%llx",
-		 (unsigned long long)event->address);
-	if (locks->places || wait_places_new(&locks->places) == 0)
-		wait_places_name(locks->places, locks->pid, event->address,
-				 place);
-	wait_text_object(out, kind, place);
-}
-
-static void put_lock_text(struct process_locks *locks, const char *key,
-			  const char *text)
-{
-	note_text(key, text, &locks->out.names, &locks->out.fields,
-		  &locks->out.interned);
-}
-
-static struct written_thread *thread_numbered(struct process_locks *locks,
-					      uint32_t number, char name[16])
-{
-	struct written_thread *thread = NULL;
-
-	lock_acquire(&locks->lock);
-	if (number && number < locks->thread_count) {
-		thread = locks->thread[number];
-		memcpy(name, thread->known.name, 16);
-	}
-	lock_release(&locks->lock);
-	return thread;
-}
-
-static void put_lock_function(struct process_locks *locks, const char *key,
-			      const struct lock_place *place)
-{
-	struct symbol symbol;
-
-	if (!place->function)
-		return;
-	modules_resolve(locks->modules, place->function, place->generation,
-			&symbol);
-	put_lock_text(locks, key, symbol.name);
-}
-
-/* Adds the thread of @hold as @what ("held"), with its tid and function. */
-static void put_party(struct process_locks *locks, const char *what,
-		      const struct hold *hold, const char *otherwise)
-{
-	char key[32], name[16];
-	const struct written_thread *thread =
-		hold->ns ? thread_numbered(locks, hold->by.thread, name) : NULL;
-
-	snprintf(key, sizeof(key), "%s_by", what);
-	put_lock_text(locks, key, thread ? name : otherwise);
-	if (!thread)
-		return;
-	snprintf(key, sizeof(key), "%s_by_tid", what);
-	note_number(key, (uint64_t)thread->known.tid, &locks->out.names,
-		    &locks->out.fields, &locks->out.interned);
-	snprintf(key, sizeof(key), "%s_in", what);
-	put_lock_function(locks, key, &hold->by);
-}
-
-static void write_lock_wait(struct process_locks *locks,
-			    const struct lock_event *event, const char *object,
-			    const char *lock)
-{
-	char name[16];
-	const struct written_thread *thread =
-		thread_numbered(locks, event->thread, name);
-	const bool got = event->result == SYNC_GOT;
-	const uint64_t uuid = thread->known.waits_uuid;
-
-	if (!event->kind) {
-		wait_events_put_wait(&locks->out, uuid,
-				     &(struct thread_wait){
-					     .from_ns = event->from_ns,
-					     .to_ns = event->to_ns,
-					     .object = object,
-					     .call = event->call,
-				     });
-		return;
-	}
-	put_lock_text(locks, "lock", lock);
-	if (event->kind == SYNC_MUTEX)
-		put_party(locks, "held", &event->held, "unknown");
-	put_party(locks, "woken", got ? &event->woke : &(struct hold){ 0 },
-		  event->result == SYNC_TIMED_OUT ? "outside" : "unknown");
-	if (event->result == SYNC_TIMED_OUT)
-		put_lock_text(locks, "result", "timed out");
-	else if (!got)
-		put_lock_text(locks, "result", "failed");
-	wait_events_put(&locks->out, TYPE_SLICE_BEGIN, uuid, event->from_ns,
-			object);
-	if (got && event->woke.ns) {
-		bytes_fixed64(&locks->out.fields,
-			      TAG_TRACK_EVENT_TERMINATING_FLOW_IDS,
-			      event->woke.flow);
-		wait_events_put(&locks->out, TYPE_INSTANT, uuid,
-				MIN(MAX(event->woke.ns, event->from_ns) + 1,
-				    event->to_ns),
-				"woken");
-	}
-	wait_events_put(&locks->out, TYPE_SLICE_END, uuid, event->to_ns, NULL);
-}
-
-/* Returns a track of @thread that is free from @from_ns on, or 0. */
-static uint64_t hold_track(struct process_locks *locks,
-			   struct written_thread *thread,
-			   const struct lock_event *event)
-{
-	uint8_t packet[PACKET_BYTES];
-	uint32_t at = 0;
-
-	while (at < HOLD_TRACKS && thread->last_ns[at] > event->from_ns)
-		at++;
-	if (at == HOLD_TRACKS)
-		return 0;
-	thread->last_ns[at] = event->to_ns;
-	if (thread->track[at])
-		return thread->track[at];
-	thread->track[at] = random_u64();
-	trace_file_append(recording_setup(locks->recording)->trace,
-			  OUT_SEQUENCE_GLOBAL, packet,
-			  out_track_track(packet, sizeof(packet),
-					  &(struct out_track){
-						  .uuid = thread->track[at],
-						  .parent = thread->known.uuid,
-						  .name = OUT_TRACK_LOCKS,
-					  }));
-	return thread->track[at];
-}
-
-static void write_lock_hold(struct process_locks *locks,
-			    const struct lock_event *event, const char *lock)
-{
-	char name[WAIT_TEXT_BYTES + 8];
-	struct written_thread *thread =
-		thread_numbered(locks, event->thread, name);
-	uint64_t uuid = hold_track(locks, thread, event);
-
-	if (!uuid)
-		return;
-	snprintf(name, sizeof(name), "%s %s",
-		 event->kind == SYNC_MUTEX	 ? "holds"
-		 : event->kind == SYNC_CONDITION ? "signals"
-						 : "posts",
-		 lock);
-	put_lock_text(locks, "lock", lock);
-	put_lock_function(locks, "in", &event->held.by);
-	if (event->kind != SYNC_MUTEX) {
-		bytes_fixed64(&locks->out.fields, TAG_TRACK_EVENT_FLOW_IDS,
-			      event->held.flow);
-		wait_events_put(&locks->out, TYPE_INSTANT, uuid, event->to_ns,
-				name);
-		return;
-	}
-	wait_events_put(&locks->out, TYPE_SLICE_BEGIN, uuid, event->from_ns,
-			name);
-	bytes_fixed64(&locks->out.fields, TAG_TRACK_EVENT_FLOW_IDS,
-		      event->held.flow);
-	wait_events_put(&locks->out, TYPE_SLICE_END, uuid, event->to_ns, NULL);
-}
-
-static void write_lock_events(struct process_locks *locks)
-{
-	struct trace_file *trace = recording_setup(locks->recording)->trace;
-	char object[WAIT_TEXT_BYTES], lock[WAIT_TEXT_BYTES];
-	struct lock_event *event;
-	uint32_t count, room;
-
-	lock_acquire(&locks->lock);
-	event = locks->event;
-	count = locks->event_count;
-	room = locks->event_room;
-	locks->event = NULL;
-	locks->event_count = locks->event_room = 0;
-	locks->posted = false;
-	lock_release(&locks->lock);
-	for (uint32_t i = 0; i < count; i++) {
-		if (!trace_file_admits(trace))
-			continue;
-		name_lock(locks, &event[i], object);
-		snprintf(lock, sizeof(lock), "%.*s",
-			 (int)MAX(strlen(object), 2u) - 2, object + 1);
-		if (event[i].is_hold)
-			write_lock_hold(locks, &event[i], lock);
-		else
-			write_lock_wait(locks, &event[i], object, lock);
-		if (locks->out.out.count >= FLUSH_BYTES)
-			wait_events_flush(&locks->out, trace);
-	}
-	wait_events_flush(&locks->out, trace);
-	free(event);
-	budget_give(locks_budget(locks), room * sizeof(*event));
-}
-
-static void run_lock_job(struct job *job)
-{
-	write_lock_events((struct process_locks *)job);
-}
-
 /* --- threads ------------------------------------------------------------- */
 
 uint32_t process_locks_thread(struct process_locks *locks,
@@ -843,6 +556,11 @@ static void release_locks(struct process_locks *locks)
 	free(locks);
 }
 
+static void run_lock_job(struct job *job)
+{
+	process_locks_write((struct process_locks *)job);
+}
+
 static struct process_locks *make_locks(const struct process_setup *setup)
 {
 	const struct arena_setup *arena = setup->arena_setup;
@@ -905,7 +623,7 @@ void process_locks_finish(struct process *process)
 	posted = locks->posted;
 	lock_release(&locks->lock);
 	order_release_all(locks->order);
-	write_lock_events(locks);
+	process_locks_write(locks);
 	if (!posted) {
 		release_locks(locks);
 		return;

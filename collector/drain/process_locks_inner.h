@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * process_locks_inner - shared by the parts of process_locks.h: process_locks.c
+ * finds waits and holds, process_locks_write.c writes them to the trace.
+ */
+#ifndef PERFREC_COLLECTOR_DRAIN_PROCESS_LOCKS_INNER_H
+#define PERFREC_COLLECTOR_DRAIN_PROCESS_LOCKS_INNER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "collector/base/jobs.h"
+#include "collector/base/lock.h"
+#include "collector/drain/process_locks.h"
+#include "collector/drain/wait_events.h"
+#include "collector/replay/clock_sync.h"
+
+struct known_lock;
+struct modules;
+struct recording;
+struct wait_places;
+
+#define LOCK_BUCKETS 1024u
+#define HOLD_TRACKS 8u /* of a thread */
+
+/* An ownership of a lock, by its release. */
+struct hold {
+	struct lock_place by;
+	uint64_t ns; /* of the release; 0: no hold */
+	uint64_t since_ns; /* its start; 0: unknown */
+	uint64_t flow; /* to the waiter that it woke */
+	bool listed; /* as an event */
+};
+
+/* A wait or a hold, to be written. */
+struct lock_event {
+	uint64_t address;
+	const char *object;
+	uint64_t from_ns, to_ns;
+	uint32_t thread;
+	uint32_t call;
+	uint8_t kind, result;
+	bool is_hold;
+	struct hold held; /* of a wait: its longest holder; else itself */
+	struct hold woke; /* of a wait: its waker */
+};
+
+struct written_thread {
+	struct lock_thread known; /* under the lock */
+	/* Jobs thread: */
+	uint64_t track[HOLD_TRACKS]; /* 0: not made yet */
+	uint64_t last_ns[HOLD_TRACKS]; /* end of its last slice */
+};
+
+struct process_locks {
+	struct job job;
+	struct recording *recording; /* a reference */
+	struct modules *modules; /* a reference */
+	struct clock_sync *sync; /* NULL: clocks are ns */
+	pid_t pid;
+	struct order *order;
+	struct lock lock;
+	/* Under the lock: */
+	struct written_thread **thread; /* by number; 0 is none */
+	uint32_t thread_count, thread_room;
+	struct lock_event *event;
+	uint32_t event_count, event_room;
+	bool posted; /* the job is in the queue */
+	bool ended;
+	/* Of the consumer: */
+	struct clock_segment segment;
+	uint64_t salt; /* of flows */
+	struct known_lock *bucket[LOCK_BUCKETS];
+	uint32_t lock_count;
+	uint64_t forgotten_ns; /* as of a known lock, of all others */
+	/* Of the jobs thread: */
+	struct wait_events out;
+	struct wait_places *places; /* NULL until used */
+};
+
+/* --- process_locks_write.c --- */
+
+/* Writes all events. Jobs thread. */
+void process_locks_write(struct process_locks *locks);
+
+#endif

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * process_locks_write - a wait is a slice on its thread's track of waits, a hold
+ * one on a track of locks. Two holds of a thread may overlap, so it has several
+ * such tracks. A flow leads from a release to an instant in the wait that it
+ * ended.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/budget.h"
+#include "collector/base/random.h"
+#include "collector/drain/note.h"
+#include "collector/drain/process_locks_inner.h"
+#include "collector/names/modules.h"
+#include "collector/record/recording.h"
+#include "collector/record/thread_state.h"
+#include "collector/samples/wait_places.h"
+#include "collector/samples/wait_text.h"
+#include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_track.h"
+#include "collector/trace/trace_file.h"
+#include "shared/compiler.h"
+
+#define FLUSH_BYTES 4096
+#define PACKET_BYTES 512
+
+/* Writes the name of the lock of @event, with brackets. */
+static void name_lock(struct process_locks *locks,
+		      const struct lock_event *event, char out[WAIT_TEXT_BYTES])
+{
+	static const char *const kinds[] = {
+		[SYNC_MUTEX] = "mutex",
+		[SYNC_CONDITION] = "condition",
+		[SYNC_SEMAPHORE] = "semaphore",
+	};
+	char place[WAIT_PLACE_BYTES];
+
+	const char *kind = event->kind ? kinds[event->kind] : "";
+
+	/* The kernel's may be of another object in the same place. */
+	if (event->object &&
+	    strncmp(event->object + 1, kind, strlen(kind)) == 0) {
+		snprintf(out, WAIT_TEXT_BYTES, "%s", event->object);
+		return;
+	}
+	snprintf(place, sizeof(place), "0x%llx",
+		 (unsigned long long)event->address);
+	if (locks->places || wait_places_new(&locks->places) == 0)
+		wait_places_name(locks->places, locks->pid, event->address,
+				 place);
+	wait_text_object(out, kind, place);
+}
+
+static void put_lock_text(struct process_locks *locks, const char *key,
+			  const char *text)
+{
+	note_text(key, text, &locks->out.names, &locks->out.fields,
+		  &locks->out.interned);
+}
+
+static struct written_thread *thread_numbered(struct process_locks *locks,
+					      uint32_t number, char name[16])
+{
+	struct written_thread *thread = NULL;
+
+	lock_acquire(&locks->lock);
+	if (number && number < locks->thread_count) {
+		thread = locks->thread[number];
+		memcpy(name, thread->known.name, 16);
+	}
+	lock_release(&locks->lock);
+	return thread;
+}
+
+static void put_lock_function(struct process_locks *locks, const char *key,
+			      const struct lock_place *place)
+{
+	struct symbol symbol;
+
+	if (!place->function)
+		return;
+	modules_resolve(locks->modules, place->function, place->generation,
+			&symbol);
+	put_lock_text(locks, key, symbol.name);
+}
+
+/* Adds the thread of @hold as @what ("held"), with its tid and function. */
+static void put_party(struct process_locks *locks, const char *what,
+		      const struct hold *hold, const char *otherwise)
+{
+	char key[32], name[16];
+	const struct written_thread *thread =
+		hold->ns ? thread_numbered(locks, hold->by.thread, name) : NULL;
+
+	snprintf(key, sizeof(key), "%s_by", what);
+	put_lock_text(locks, key, thread ? name : otherwise);
+	if (!thread)
+		return;
+	snprintf(key, sizeof(key), "%s_by_tid", what);
+	note_number(key, (uint64_t)thread->known.tid, &locks->out.names,
+		    &locks->out.fields, &locks->out.interned);
+	snprintf(key, sizeof(key), "%s_in", what);
+	put_lock_function(locks, key, &hold->by);
+}
+
+static void write_lock_wait(struct process_locks *locks,
+			    const struct lock_event *event, const char *object,
+			    const char *lock)
+{
+	char name[16];
+	const struct written_thread *thread =
+		thread_numbered(locks, event->thread, name);
+	const bool got = event->result == SYNC_GOT;
+	const uint64_t uuid = thread->known.waits_uuid;
+
+	if (!event->kind) {
+		wait_events_put_wait(&locks->out, uuid,
+				     &(struct thread_wait){
+					     .from_ns = event->from_ns,
+					     .to_ns = event->to_ns,
+					     .object = object,
+					     .call = event->call,
+				     });
+		return;
+	}
+	put_lock_text(locks, "lock", lock);
+	if (event->kind == SYNC_MUTEX)
+		put_party(locks, "held", &event->held, "unknown");
+	put_party(locks, "woken", got ? &event->woke : &(struct hold){ 0 },
+		  event->result == SYNC_TIMED_OUT ? "outside" : "unknown");
+	if (event->result == SYNC_TIMED_OUT)
+		put_lock_text(locks, "result", "timed out");
+	else if (!got)
+		put_lock_text(locks, "result", "failed");
+	wait_events_put(&locks->out, TYPE_SLICE_BEGIN, uuid, event->from_ns,
+			object);
+	if (got && event->woke.ns) {
+		bytes_fixed64(&locks->out.fields,
+			      TAG_TRACK_EVENT_TERMINATING_FLOW_IDS,
+			      event->woke.flow);
+		wait_events_put(&locks->out, TYPE_INSTANT, uuid,
+				MIN(MAX(event->woke.ns, event->from_ns) + 1,
+				    event->to_ns),
+				"woken");
+	}
+	wait_events_put(&locks->out, TYPE_SLICE_END, uuid, event->to_ns, NULL);
+}
+
+/* Returns a track of @thread that is free from @from_ns on, or 0. */
+static uint64_t hold_track(struct process_locks *locks,
+			   struct written_thread *thread,
+			   const struct lock_event *event)
+{
+	uint8_t packet[PACKET_BYTES];
+	uint32_t at = 0;
+
+	while (at < HOLD_TRACKS && thread->last_ns[at] > event->from_ns)
+		at++;
+	if (at == HOLD_TRACKS)
+		return 0;
+	thread->last_ns[at] = event->to_ns;
+	if (thread->track[at])
+		return thread->track[at];
+	thread->track[at] = random_u64();
+	trace_file_append(recording_setup(locks->recording)->trace,
+			  OUT_SEQUENCE_GLOBAL, packet,
+			  out_track_track(packet, sizeof(packet),
+					  &(struct out_track){
+						  .uuid = thread->track[at],
+						  .parent = thread->known.uuid,
+						  .name = OUT_TRACK_LOCKS,
+					  }));
+	return thread->track[at];
+}
+
+static void write_lock_hold(struct process_locks *locks,
+			    const struct lock_event *event, const char *lock)
+{
+	char name[WAIT_TEXT_BYTES + 8];
+	struct written_thread *thread =
+		thread_numbered(locks, event->thread, name);
+	uint64_t uuid = hold_track(locks, thread, event);
+
+	if (!uuid)
+		return;
+	snprintf(name, sizeof(name), "%s %s",
+		 event->kind == SYNC_MUTEX	 ? "holds"
+		 : event->kind == SYNC_CONDITION ? "signals"
+						 : "posts",
+		 lock);
+	put_lock_text(locks, "lock", lock);
+	put_lock_function(locks, "in", &event->held.by);
+	if (event->kind != SYNC_MUTEX) {
+		bytes_fixed64(&locks->out.fields, TAG_TRACK_EVENT_FLOW_IDS,
+			      event->held.flow);
+		wait_events_put(&locks->out, TYPE_INSTANT, uuid, event->to_ns,
+				name);
+		return;
+	}
+	wait_events_put(&locks->out, TYPE_SLICE_BEGIN, uuid, event->from_ns,
+			name);
+	bytes_fixed64(&locks->out.fields, TAG_TRACK_EVENT_FLOW_IDS,
+		      event->held.flow);
+	wait_events_put(&locks->out, TYPE_SLICE_END, uuid, event->to_ns, NULL);
+}
+
+void process_locks_write(struct process_locks *locks)
+{
+	const struct recording_setup *setup = recording_setup(locks->recording);
+	struct trace_file *trace = setup->trace;
+	char object[WAIT_TEXT_BYTES], lock[WAIT_TEXT_BYTES];
+	struct lock_event *event;
+	uint32_t count, room;
+
+	lock_acquire(&locks->lock);
+	event = locks->event;
+	count = locks->event_count;
+	room = locks->event_room;
+	locks->event = NULL;
+	locks->event_count = locks->event_room = 0;
+	locks->posted = false;
+	lock_release(&locks->lock);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!trace_file_admits(trace))
+			continue;
+		name_lock(locks, &event[i], object);
+		snprintf(lock, sizeof(lock), "%.*s",
+			 (int)MAX(strlen(object), 2u) - 2, object + 1);
+		if (event[i].is_hold)
+			write_lock_hold(locks, &event[i], lock);
+		else
+			write_lock_wait(locks, &event[i], object, lock);
+		if (locks->out.out.count >= FLUSH_BYTES)
+			wait_events_flush(&locks->out, trace);
+	}
+	wait_events_flush(&locks->out, trace);
+	free(event);
+	budget_give(setup->budget, room * sizeof(*event));
+}
