@@ -191,19 +191,17 @@ static void take_release(struct process_locks *locks,
 /* Returns the youngest thread with the inner id @tid, or 0. */
 static uint32_t thread_by_inner(struct process_locks *locks, uint32_t tid)
 {
-	uint32_t number = 0;
+	uint32_t number, found = 0;
 
+	if (!tid)
+		return 0;
 	lock_acquire(&locks->lock);
-	if (tid)
-		number = MAX(locks->thread_count, 1u) - 1;
-	for (uint32_t tries = FIND_MAX; number; number--)
-		if (!tries--)
-			number = 1;
-		else if ((uint32_t)locks->thread[number]->known.inner_tid ==
-			 tid)
-			break;
+	number = locks->thread_count;
+	for (uint32_t tries = FIND_MAX; tries && number > 1 && !found; tries--)
+		if ((uint32_t)locks->thread[--number]->known.inner_tid == tid)
+			found = number;
 	lock_release(&locks->lock);
-	return number;
+	return found;
 }
 
 /* The parts of a wait, by holder. */
