@@ -280,20 +280,24 @@ static void list_hold(struct process_locks *locks, struct hold *hold,
 	list_event(locks, &event);
 }
 
-/* Lists the signal or post that ended @wait. */
-static void list_signal(struct process_locks *locks,
-			const struct lock_event *wait)
-{
-	struct hold signal = wait->woke;
-
-	if (signal.ns)
-		list_hold(locks, &signal, signal.ns, wait);
-}
-
 /* Returns the first hold of @known that ended after @ns, or the count. */
 static size_t first_hold(const struct known_lock *known, uint64_t ns)
 {
 	return search_first(at, known->count, known->hold[at].ns > ns);
+}
+
+/* Lists the signal or post that ended @wait; a broadcast may end several. */
+static void list_signal(struct process_locks *locks, struct known_lock *known,
+			const struct lock_event *wait)
+{
+	const struct hold *signal = &wait->woke;
+
+	if (!signal->ns)
+		return;
+	for (size_t i = first_hold(known, signal->ns - 1);
+	     i < known->count && known->hold[i].ns == signal->ns; i++)
+		if (known->hold[i].flow == signal->flow)
+			list_hold(locks, &known->hold[i], signal->ns, wait);
 }
 
 /*
@@ -400,7 +404,7 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 	if (!has_release || forgot)
 		event->woke = (struct hold){ 0 };
 	if (wait->kind != SYNC_MUTEX) {
-		list_signal(locks, event);
+		list_signal(locks, known, event);
 		return;
 	}
 	if (!has_release && !forgot && wait->count <= 1 && !known->silent)

@@ -11,6 +11,8 @@
 #include "collector/drain/process_locks.h"
 #include "collector/drain/thread_locks.h"
 #include "collector/drain/thread_waits.h"
+#include "collector/trace/fields.h"
+#include "collector/base/varint.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/notes_rig.h"
@@ -207,6 +209,46 @@ TEST(thread_locks_short_waits_are_not_written)
 	put(1, EXT_SYNC_WAITED, SYNC_GOT, 10, LOCK, 0);
 	end_rig();
 	ck_assert(!trace_has("held_by"));
+}
+
+/* Returns how many events of the trace have @tag with the flow id @id. */
+static int count_flows(uint32_t tag, const uint8_t id[8])
+{
+	uint8_t wanted[16];
+	const size_t head = (size_t)(varint_put(wanted, tag) - wanted);
+	const uint8_t *at = g_trace;
+	int count = 0;
+
+	memcpy(wanted + head, id, 8);
+	while ((at = memmem(at, g_trace_bytes - (size_t)(at - g_trace), wanted,
+			    head + 8))) {
+		at++;
+		count++;
+	}
+	return count;
+}
+
+TEST(thread_locks_a_broadcast_is_one_instant)
+{
+	uint8_t tag[8];
+	const size_t head =
+		(size_t)(varint_put(tag, TAG_TRACK_EVENT_FLOW_IDS) - tag);
+	const uint8_t *start;
+
+	begin_rig();
+	put(1, EXT_SYNC_WAIT, SYNC_CONDITION, 10, LOCK, 0);
+	put(2, EXT_SYNC_WAIT, SYNC_CONDITION, 10, LOCK, 0);
+	put(0, EXT_SYNC_RELEASE, SYNC_CONDITION, 15, LOCK, 0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0);
+	put(2, EXT_SYNC_WAITED, SYNC_GOT, 17, LOCK, 0);
+	end_rig();
+	start = memmem(g_trace, g_trace_bytes, tag, head);
+	ck_assert_ptr_nonnull(start);
+	ck_assert_int_eq(count_flows(TAG_TRACK_EVENT_FLOW_IDS, start + head),
+			 1);
+	ck_assert_int_eq(
+		count_flows(TAG_TRACK_EVENT_TERMINATING_FLOW_IDS, start + head),
+		2);
 }
 
 static int g_busy[2];
