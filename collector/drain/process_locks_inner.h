@@ -74,7 +74,7 @@ struct process_locks {
 	struct known_lock *bucket[LOCK_BUCKETS];
 	uint32_t lock_count;
 	uint64_t forgotten_ns; /* as of a known lock, of all others */
-	/* Of the jobs thread: */
+	/* Jobs thread only: */
 	struct wait_events out;
 	struct wait_places *places; /* NULL until used */
 };
