@@ -363,7 +363,7 @@ $(O)/perfrec-symbolize: $(O)/collector/names/symbolize_main.o $(O)/libcollector.
 $(O)/perfrec-reader: $(O)/collector/names/reader_main.o $(O)/libcollector.a
 	$(say) LD $@
 	$(Q)$(CC) $(CFLAGS) $(SANFLAGS) $(LDFLAGS) -o $@ $^ \
-		$(shell pkg-config --libs libelf liblzma) -lz $(COVER_LIBS)
+		$(shell pkg-config --libs libelf liblzma) -lz -lZydis $(COVER_LIBS)
 # No other program connects to a network.
 PUSH_PKGS = libcurl libprotobuf-c jansson libdeflate
 $(O)/perfrec-push: $(O)/collector/push/push_main.o $(O)/libcollector.a

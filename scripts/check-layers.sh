@@ -50,8 +50,8 @@ complain 'libdw enters through symbolize_dwarf.c, symbolize_calls.c and dwarf_na
 		'collector/(names/((symbolize_dwarf|line_starts|unwind_cfi)\.c|(dwarf_name|symbolize_calls)\.[ch])|code/(code_facts|code_moves|moved_thunk)\.c)')"
 complain 'libunwind enters through unwind.c' \
 	"$(includes collector 'libunwind' 'collector/profile/unwind\.c')"
-complain 'Zydis enters through code_decode.c, code_facts.c and code_moves.c' \
-	"$(includes collector 'Zydis' 'collector/code/code_(decode|facts|moves)\.c')"
+complain 'Zydis enters through code_decode.c, code_facts.c, code_moves.c and elf_assembly.c' \
+	"$(includes collector 'Zydis' 'collector/(code/code_(decode|facts|moves)|names/elf_assembly)\.c')"
 complain 'liblzma enters through mini_debug.c' \
 	"$(includes collector 'lzma' 'collector/names/mini_debug\.c')"
 complain 'libdeflate enters through trace_bundle.c, index_items.c, trace_packets.c, cut_file.c, cut_pack.c, parquet.c, gz_file.c, gzip.c and page_write.c' \

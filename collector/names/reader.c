@@ -731,3 +731,58 @@ int reader_bytes(struct readers *readers, uid_t uid, int fd, uint64_t offset,
 	drop_parts(&question);
 	return 0;
 }
+
+/* In order, inside the range, with texts of printable ASCII. */
+static bool is_good_assembly(const struct question *question)
+{
+	const struct elf_instruction *list = question->part[0].bytes;
+	const char *strings = question->part[1].bytes;
+	size_t count = question->part[0].count / sizeof(*list);
+	size_t bytes = question->part[1].count;
+	uint64_t at = 0;
+
+	if (question->part[0].count % sizeof(*list) ||
+	    (count && (!bytes || strings[bytes - 1])))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].text >= bytes || !list[i].bytes || list[i].at < at)
+			return false;
+		at = (uint64_t)list[i].at + list[i].bytes;
+	}
+	for (size_t i = 0; i < bytes; i++)
+		if (strings[i] && (strings[i] < ' ' || strings[i] > '~'))
+			return false;
+	return at <= question->request.bytes;
+}
+
+int reader_assembly(struct readers *readers, uid_t uid, int fd, uint64_t offset,
+		    size_t bytes, uint64_t vaddr, struct elf_assembly *out,
+		    char why[READER_WHY_BYTES])
+{
+	struct question question = {
+		.request = { .question = READER_ASSEMBLY,
+			     .files = 1,
+			     .offset = offset,
+			     .bytes = bytes,
+			     .vaddr = vaddr },
+		.fds = { fd },
+		.uid = uid,
+		.seconds = READER_SECONDS_SHORT,
+		.part = { { .most = bytes * sizeof(*out->list) },
+			  { .most = bytes * ELF_ASSEMBLY_TEXT } },
+		.why = why,
+	};
+	int err = ask_one_reader(readers, &question);
+
+	if (err)
+		return err;
+	if (!is_good_assembly(&question))
+		return refuse_answer(&question);
+	*out = (struct elf_assembly){
+		.list = question.part[0].bytes,
+		.count = question.part[0].count / sizeof(*out->list),
+		.strings = question.part[1].bytes,
+		.string_bytes = question.part[1].count,
+	};
+	return 0;
+}

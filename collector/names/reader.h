@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/names/elf_assembly.h"
 #include "collector/names/elf_bounds.h"
 #include "collector/names/elf_read.h"
 
@@ -74,5 +75,11 @@ int reader_checksum(struct readers *readers, uid_t uid, int fd, uint32_t *out,
 int reader_bytes(struct readers *readers, uid_t uid, int fd, uint64_t offset,
 		 size_t bytes, void *out, size_t *got,
 		 char why[READER_WHY_BYTES]);
+/* As elf_assembly_make() for the @bytes at @offset, which have the virtual
+ * address @vaddr; fewer at the end of the file. The caller frees out->list and
+ * out->strings. Short. */
+int reader_assembly(struct readers *readers, uid_t uid, int fd, uint64_t offset,
+		    size_t bytes, uint64_t vaddr, struct elf_assembly *out,
+		    char why[READER_WHY_BYTES]);
 
 #endif

@@ -27,6 +27,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "collector/names/elf_assembly.h"
 #include "collector/names/elf_bounds.h"
 #include "collector/names/elf_read.h"
 #include "collector/names/fd_message.h"
@@ -261,7 +262,8 @@ static ssize_t read_at(int fd, void *out, size_t bytes, uint64_t offset)
 	return got;
 }
 
-static uint8_t g_bytes[READER_BYTES_MAX];
+static uint8_t g_bytes[ELF_ASSEMBLY_BYTES_MAX];
+_Static_assert(sizeof(g_bytes) >= READER_BYTES_MAX, "an answer must fit");
 
 static void answer_checksum(int fd)
 {
@@ -289,6 +291,20 @@ static void answer_checksum(int fd)
 	send_bytes(&reply, sizeof(reply));
 }
 
+static void send_assembly(size_t bytes, uint64_t vaddr)
+{
+	struct elf_assembly assembly;
+
+	if (elf_assembly_make(g_bytes, bytes, vaddr, &assembly)) {
+		send_error(-ENOMEM, "not enough memory");
+		return;
+	}
+	send_parts(assembly.list, assembly.count * sizeof(*assembly.list),
+		   assembly.strings, assembly.string_bytes);
+	free(assembly.list);
+	free(assembly.strings);
+}
+
 static void answer_bytes(const struct reader_request *request, int fd)
 {
 	ssize_t got;
@@ -300,6 +316,8 @@ static void answer_bytes(const struct reader_request *request, int fd)
 	got = read_at(fd, g_bytes, request->bytes, request->offset);
 	if (got < 0)
 		send_error(-errno, strerror(errno));
+	else if (request->question == READER_ASSEMBLY)
+		send_assembly((size_t)got, request->vaddr);
 	else
 		send_parts(g_bytes, (size_t)got, NULL, 0);
 }
@@ -324,6 +342,7 @@ static void answer_reading(const struct reader_request *request,
 		answer_checksum(fds[0]);
 		return;
 	case READER_BYTES:
+	case READER_ASSEMBLY:
 		answer_bytes(request, fds[0]);
 		return;
 	}

@@ -16,6 +16,7 @@
  *	READER_BOUNDS     an array of elf_bound
  *	READER_CHECKSUM   none: the checksum is in `value`
  *	READER_BYTES      the bytes: fewer at the end of the file
+ *	READER_ASSEMBLY   an array of elf_instruction, their strings
  */
 #ifndef PERFREC_COLLECTOR_NAMES_READER_WIRE_H
 #define PERFREC_COLLECTOR_NAMES_READER_WIRE_H
@@ -29,6 +30,7 @@ enum reader_question {
 	READER_BOUNDS,
 	READER_CHECKSUM,
 	READER_BYTES,
+	READER_ASSEMBLY,
 };
 
 #define READER_FILES_MAX 2 /* per request */
@@ -39,9 +41,10 @@ enum reader_question {
 struct reader_request {
 	uint32_t question; /* enum reader_question */
 	uint32_t files;
-	/* READER_BYTES: the range. READER_FUNCTIONS: .gnu_debugdata with the
-	 * .symtab; 0 bytes: none. */
+	/* READER_BYTES, READER_ASSEMBLY: the range. READER_FUNCTIONS:
+	 * .gnu_debugdata with the .symtab; 0 bytes: none. */
 	uint64_t offset, bytes;
+	uint64_t vaddr; /* READER_ASSEMBLY: of the range */
 };
 
 struct reader_reply {

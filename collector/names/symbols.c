@@ -1396,6 +1396,66 @@ bool symbol_file_bounds(struct symbol_file *view, uint64_t vaddr,
 	return found;
 }
 
+bool symbol_file_range(struct symbol_file *view, uint64_t vaddr,
+		       uint64_t *start, uint64_t *end)
+{
+	struct shared_file *file = view->file;
+	const struct elf_function *function;
+
+	symbol_file_read_tables(view);
+	lock_acquire(&file->lock);
+	function = find_covering_function(&file->functions, vaddr);
+	if (function) {
+		*start = function->start;
+		*end = function->start + function->size;
+	}
+	lock_release(&file->lock);
+	if (function)
+		return true;
+	if (!symbol_file_bounds(view, vaddr, start))
+		return false;
+	lock_acquire(&file->sources_lock);
+	*end = *start + elf_bounds_last(&file->bounds, vaddr)->bytes;
+	lock_release(&file->sources_lock);
+	return true;
+}
+
+int symbol_file_assembly(struct symbol_file *view, uint64_t start, uint64_t end,
+			 struct elf_assembly *out,
+			 char why[SYMBOLIZE_WHY_BYTES])
+{
+	struct shared_file *file = view->file;
+	const struct elf_segment *segment;
+	uint64_t into = 0, bytes;
+	size_t left;
+	int fd, err;
+
+	read_file_to(view, STEP_HEADERS);
+	segment = file->headers.segments;
+	for (left = file->headers.segment_count; left; left--, segment++) {
+		into = start - segment->vaddr;
+		if (segment->is_executable && into < segment->bytes)
+			break;
+	}
+	if (!left || end <= start) {
+		snprintf(why, SYMBOLIZE_WHY_BYTES,
+			 "the file has no code at address 0x%llx",
+			 (unsigned long long)start);
+		return -ENODATA;
+	}
+	bytes = MIN(MIN(end - start, segment->bytes - into),
+		    (uint64_t)ELF_ASSEMBLY_BYTES_MAX);
+	fd = find_to_read(file);
+	if (fd < 0) {
+		snprintf(why, SYMBOLIZE_WHY_BYTES, "%s", strerror(-fd));
+		return fd;
+	}
+	err = reader_assembly(file->all->readers, file->key.uid, fd,
+			      segment->offset + into, bytes, start, out, why);
+	close(fd);
+	return err;
+}
+
 static const char *symbol_name_at(void *context, uint64_t vaddr)
 {
 	struct symbol_file *view = context;

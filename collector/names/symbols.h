@@ -15,6 +15,7 @@
 #include "collector/names/source.h"
 #include "collector/names/symbolize.h"
 
+struct elf_assembly;
 struct elf_functions;
 struct readers;
 struct symbol_cache; /* owns all names it returned; reference counted */
@@ -128,6 +129,10 @@ const char *symbol_file_lookup(struct symbol_file *file, uint64_t vaddr,
 /* Finds the start of the function at @vaddr in the unwind tables. */
 bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,
 			uint64_t *start);
+/* Finds the addresses [*@start, *@end) of the function at @vaddr, by its symbol,
+ * or by the unwind tables without one. */
+bool symbol_file_range(struct symbol_file *file, uint64_t vaddr,
+		       uint64_t *start, uint64_t *end);
 /* Finds source lines by the debug information of the file or its debug file.
  * Results are valid while the caller's reference is. Starts a process for new
  * addresses and waits, so call it on the jobs thread. Unknown lines have count
@@ -148,6 +153,13 @@ int symbol_file_calls(struct symbol_file *file, const uint64_t *vaddr,
  * file. Returns 0 or -errno; -ETIMEDOUT after some seconds. */
 int symbol_file_read(struct symbol_file *file, uint64_t offset, size_t bytes,
 		     void *out, size_t *got);
+/* Disassembles the range [@start, @end) of virtual addresses as far as one
+ * executable segment has it, ELF_ASSEMBLY_BYTES_MAX at most. The caller frees
+ * out->list and out->strings. Returns 0, or -errno with a line in @why; -ENODATA:
+ * @start is not in the code of the file. */
+int symbol_file_assembly(struct symbol_file *file, uint64_t start, uint64_t end,
+			 struct elf_assembly *out,
+			 char why[SYMBOLIZE_WHY_BYTES]);
 /* Returns the size when the file was first seen. Reads nothing. */
 uint64_t symbol_file_size(const struct symbol_file *file);
 /* Returns a descriptor for reader.h, which may be O_PATH; or -1. */

@@ -3,7 +3,11 @@
  * fuzz_code - plans the sites of an ELF file. A plan may be refused; an
  * accepted one must be consistent.
  */
+#include <string.h>
+
 #include "collector/code/code_plan.h"
+#include "collector/names/elf_assembly.h"
+#include "shared/compiler.h"
 #include "tests/fuzz/fuzz.h"
 
 static void must(bool holds)
@@ -76,6 +80,25 @@ static void plan_input(int fd, bool moves)
 	code_plan_free(&plan);
 }
 
+/* As perfrec-reader does for perfrec annotate --asm. */
+static void disassemble_input(const uint8_t *data, size_t size)
+{
+	struct elf_assembly assembly;
+	size_t at = 0;
+
+	if (elf_assembly_make(data, size, UINT64_MAX - size / 2, &assembly))
+		return;
+	for (size_t i = 0; i < assembly.count; i++) {
+		must(assembly.list[i].at == at);
+		must(strlen(assembly.strings + assembly.list[i].text) <
+		     ELF_ASSEMBLY_TEXT);
+		at += assembly.list[i].bytes;
+	}
+	must(at == size);
+	free(assembly.list);
+	free(assembly.strings);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = fuzz_file(data, size);
@@ -83,5 +106,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	plan_input(fd, false);
 	plan_input(fd, true);
 	close(fd);
+	disassemble_input(data, MIN(size, (size_t)ELF_ASSEMBLY_BYTES_MAX));
 	return 0;
 }
