@@ -19,13 +19,14 @@
 #include "collector/read/pprof_read.h"
 #include "collector/read/summary_read.h"
 #include "collector/show/annotate.h"
+#include "collector/show/assembly.h"
 #include "shared/compiler.h"
 
 static const char *const profiles[] = { CPU_PROFILE_NAME, HEAP_PROFILE_NAME };
 
 struct annotate_command {
 	const char *word, *dir;
-	bool json;
+	bool json, as_code;
 	struct summary *summary;
 	time_t written; /* time of the newest profile; 0: unknown */
 	struct pprof *pprof[ARRAY_SIZE(profiles)]; /* may be NULL */
@@ -40,6 +41,9 @@ static int take_annotate_option(void *to, const struct opts_value *value)
 	switch (value->id) {
 	case OPT_JSON:
 		command->json = true;
+		break;
+	case OPT_ASM:
+		command->as_code = true;
 		break;
 	default:
 		assert(!"an option of perfrec annotate that nobody takes");
@@ -85,10 +89,85 @@ static int read_profiles(struct annotate_command *command)
 	return -ENOENT;
 }
 
+static int show_annotated_lines(const struct annotate_command *command,
+				struct annotate *annotate)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(profiles) && !err; i++)
+		if (command->pprof[i])
+			err = annotate_add(annotate, command->pprof[i],
+					   &command->stacks[i]);
+	annotate_end(annotate);
+	if (err)
+		return err;
+	return command->json ? annotate_write_json(annotate, stdout)
+			     : annotate_print(annotate, stdout);
+}
+
+/* Sums up the parts. Returns 0, or -ENOEXEC after a message if none has code. */
+static int take_code_parts(struct annotate *annotate,
+			   const struct assembly_part *parts, size_t count)
+{
+	bool has_code = false;
+
+	for (size_t i = 0; i < count; i++) {
+		has_code |= parts[i].lines != NULL;
+		for (size_t k = 0; k < ANNOTATE_VALUES; k++)
+			add_saturated_to(&annotate->sum[k], parts[i].sum[k]);
+	}
+	if (count)
+		annotate->module = parts[0].module;
+	if (has_code)
+		return 0;
+	log_err("no machine code of '%s': %s", annotate->name,
+		count ? parts[0].why : "it has no samples in a file");
+	return -ENOEXEC;
+}
+
+static int show_annotated_code(const struct annotate_command *command,
+			       struct annotate *annotate)
+{
+	struct assembly *assembly = NULL;
+	struct assembly_part *parts;
+	size_t count;
+	int err = assembly_new(&assembly);
+
+	if (!err)
+		err = assembly_wish(assembly, annotate->name);
+	for (size_t i = 0; i < ARRAY_SIZE(profiles) && !err; i++) {
+		struct assembly_column columns[ANNOTATE_VALUES];
+
+		if (!command->pprof[i])
+			continue;
+		for (uint32_t k = 0; k < ANNOTATE_VALUES; k++) {
+			columns[k] = (struct assembly_column){
+				pprof_find_type(command->pprof[i],
+						annotate_values[k].type),
+				k, annotate_values[k].self
+			};
+			annotate->known[k] |= columns[k].type != PPROF_NONE;
+		}
+		err = assembly_add(assembly, command->pprof[i], columns,
+				   ANNOTATE_VALUES);
+	}
+	if (!err)
+		err = assembly_read(assembly, &parts, &count);
+	if (!err)
+		err = take_code_parts(annotate, parts, count);
+	if (!err)
+		err = command->json ? annotate_write_assembly_json(
+					      annotate, parts, count, stdout)
+				    : annotate_print_assembly(annotate, parts,
+							      count, stdout);
+	assembly_free(&assembly);
+	return err;
+}
+
 static int show_annotate(const struct annotate_command *command)
 {
 	struct annotate annotate;
-	int err = 0;
+	int err;
 	struct pprof_rows all = { 0 };
 	const char *name = NULL;
 
@@ -110,18 +189,13 @@ static int show_annotate(const struct annotate_command *command)
 	annotate_begin(name, &annotate);
 	annotate.recorded = command->summary->instrumented;
 	annotate.written = command->written;
-	for (size_t i = 0; i < ARRAY_SIZE(profiles) && !err; i++)
-		if (command->pprof[i])
-			err = annotate_add(&annotate, command->pprof[i],
-					   &command->stacks[i]);
-	annotate_end(&annotate);
-	if (!err)
-		err = command->json ? annotate_write_json(&annotate, stdout)
-				    : annotate_print(&annotate, stdout);
+	err = command->as_code ? show_annotated_code(command, &annotate)
+			       : show_annotated_lines(command, &annotate);
 	annotate_release(&annotate);
 	if (!err)
 		return OPTS_OK;
-	log_err("cannot write the lines: %s", strerror(-err));
+	if (err != -ENOEXEC)
+		log_err("cannot write the lines: %s", strerror(-err));
 	return OPTS_FAILED;
 }
 

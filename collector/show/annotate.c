@@ -9,6 +9,7 @@
 
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
+#include "collector/show/assembly.h"
 #include "collector/show/short_name.h"
 #include "collector/show/source_text.h"
 #include "shared/compiler.h"
@@ -16,15 +17,15 @@
 
 #define AROUND 3 /* lines of source around a line with values */
 
-static const struct {
-	const char *type, *title;
-	bool self;
-} values[ANNOTATE_VALUES] = {
-	[ANNOTATE_CPU_SELF] = { "cpu", "CPU self", true },
-	[ANNOTATE_CPU] = { "cpu", "CPU", false },
-	[ANNOTATE_BYTES] = { "alloc_space", "allocated", false },
-	[ANNOTATE_BLOCKS] = { "alloc_objects", "blocks", false },
-	[ANNOTATE_INUSE] = { "inuse_space", "in use", false },
+#define AROUND_CODE 8 /* instructions around one with values */
+
+const struct annotate_value_text annotate_values[ANNOTATE_VALUES] = {
+	[ANNOTATE_CPU_SELF] = { "cpu", "CPU self", "cpu_self_ns", true },
+	[ANNOTATE_CPU] = { "cpu", "CPU", "cpu_ns", false },
+	[ANNOTATE_BYTES] = { "alloc_space", "allocated", "alloc_bytes", false },
+	[ANNOTATE_BLOCKS] = { "alloc_objects", "blocks", "alloc_objects",
+			      false },
+	[ANNOTATE_INUSE] = { "inuse_space", "in use", "inuse_bytes", false },
 };
 
 /* --- lines --------------------------------------------------------------- */
@@ -69,7 +70,7 @@ static int add_frame_lines(struct annotate *to, const uint32_t *number,
 		int64_t value;
 
 		if (number[i] == PPROF_NONE ||
-		    (values[i].self && frame != row->frames))
+		    (annotate_values[i].self && frame != row->frames))
 			continue;
 		value = row->self[number[i]];
 		add_saturated_to(&line->value[i], value);
@@ -85,7 +86,7 @@ int annotate_add(struct annotate *annotate, const struct pprof *pprof,
 	int err = 0;
 
 	for (size_t i = 0; i < ANNOTATE_VALUES; i++) {
-		number[i] = pprof_find_type(pprof, values[i].type);
+		number[i] = pprof_find_type(pprof, annotate_values[i].type);
 		annotate->known[i] |= number[i] != PPROF_NONE;
 	}
 	for (size_t i = 0; i < rows->count && !err; i++) {
@@ -146,27 +147,45 @@ static const char *format_amount(size_t i, int64_t value, char text[SIZE_TEXT])
 	return size_format_bytes(size, text);
 }
 
-/* @line may be NULL: a line without values. */
-static void print_source_line(const struct annotate *annotate, uint64_t number,
-			      const struct annotate_line *line,
-			      const char *source, FILE *out)
+/* @value may be NULL: nothing is known. */
+static void print_amounts(const struct annotate *annotate, const int64_t *value,
+			  FILE *out)
 {
 	char text[SIZE_TEXT];
 
 	for (size_t i = 0; i < ANNOTATE_VALUES; i++)
 		if (is_column(annotate, i))
 			fprintf(out, "  %10s",
-				line ? format_amount(i, line->value[i], text)
-				     : "");
+				value ? format_amount(i, value[i], text) : "");
+}
+
+static void print_titles(const struct annotate *annotate, FILE *out)
+{
+	for (size_t i = 0; i < ANNOTATE_VALUES; i++)
+		if (is_column(annotate, i))
+			fprintf(out, "  %10s", annotate_values[i].title);
+}
+
+/* text_out() replaces tabs, because they are control characters. */
+static void print_source_text(const char *source, FILE *out)
+{
+	for (; *source == '\t'; source++)
+		fputs("        ", out);
+	text_out(source, out);
+}
+
+/* @line may be NULL: a line without values. */
+static void print_source_line(const struct annotate *annotate, uint64_t number,
+			      const struct annotate_line *line,
+			      const char *source, FILE *out)
+{
+	print_amounts(annotate, line ? line->value : NULL, out);
 	if (number)
 		fprintf(out, "  %6" PRIu64 "  ", number);
 	else
 		fprintf(out, "  %6s  ", "?");
-	/* text_out() replaces tabs, because they are control characters. */
-	for (; source && *source == '\t'; source++)
-		fputs("        ", out);
 	if (source)
-		text_out(source, out);
+		print_source_text(source, out);
 	fputc('\n', out);
 }
 
@@ -236,9 +255,7 @@ static void print_file(const struct annotate *annotate,
 		      out);
 	fputc('\n', out);
 	fputc('\n', out);
-	for (size_t i = 0; i < ANNOTATE_VALUES; i++)
-		if (is_column(annotate, i))
-			fprintf(out, "  %10s", values[i].title);
+	print_titles(annotate, out);
 	fprintf(out, "  %6s\n", "line");
 	if (!err)
 		print_with_source(annotate, lines, count, &source, out);
@@ -260,7 +277,8 @@ static int print_annotate_head(const struct annotate *annotate, FILE *out)
 		text_out_module(annotate->module, out);
 		for (size_t i = 0; i < ANNOTATE_VALUES; i++)
 			if (is_column(annotate, i))
-				fprintf(out, "  %s %s", values[i].title,
+				fprintf(out, "  %s %s",
+					annotate_values[i].title,
 					format_amount(i, annotate->sum[i],
 						      text));
 		fputc('\n', out);
@@ -284,6 +302,139 @@ int annotate_print(const struct annotate *annotate, FILE *out)
 	if (annotate->recorded && annotate->sum[ANNOTATE_BLOCKS])
 		fputs("\n  allocations of recorded calls stand at the first "
 		      "line: these know their function only\n",
+		      out);
+	if (!err && (fflush(out) || ferror(out)))
+		err = -EIO;
+	return err;
+}
+
+/* --- machine code --------------------------------------------------------- */
+
+static bool has_code_values(const struct assembly_line *line)
+{
+	for (size_t i = 0; i < ANNOTATE_VALUES; i++)
+		if (line->value[i])
+			return true;
+	return false;
+}
+
+/* Returns the first instruction from @from on with values, or the count. */
+static size_t next_code_values(const struct assembly_part *part, size_t from)
+{
+	while (from < part->count && !has_code_values(&part->lines[from]))
+		from++;
+	return from;
+}
+
+/* Prints the line of the source where it changes. *@source is that of the last
+ * one, *@file its path. */
+static void print_code_source(const struct annotate *annotate,
+			      const struct assembly_line *line,
+			      struct source_text *source, const char **file,
+			      FILE *out)
+{
+	const char *name = strrchr(line->file, '/');
+
+	if (!*file || strcmp(*file, line->file) != 0) {
+		source_text_free(source);
+		(void)source_text_read(line->file, source);
+		*file = line->file;
+	}
+	print_amounts(annotate, NULL, out);
+	fprintf(out, "  %8s  ", "");
+	text_out(name ? name + 1 : line->file, out);
+	fprintf(out, ":%" PRIu32 "  ", line->line);
+	if (line->line && line->line <= source->count &&
+	    !annotate_is_changed(annotate, source))
+		print_source_text(source->lines[line->line - 1], out);
+	fputc('\n', out);
+}
+
+static void print_instructions(const struct annotate *annotate,
+			       const struct assembly_part *part, FILE *out)
+{
+	struct source_text source = { 0 };
+	const char *file = NULL;
+	size_t shown = 0; /* the first one that was not printed */
+	char text[SIZE_TEXT];
+
+	for (size_t hot = next_code_values(part, 0); hot < part->count;
+	     hot = next_code_values(part, shown)) {
+		size_t from = hot - MIN(hot, (size_t)AROUND_CODE);
+
+		if (from < shown + AROUND_CODE)
+			from = shown;
+		else
+			fprintf(out, "  ... %zu instructions\n", from - shown);
+		for (size_t at = from;
+		     at < part->count && at <= hot + AROUND_CODE; at++) {
+			const struct assembly_line *line = &part->lines[at];
+
+			if (has_code_values(line))
+				hot = at;
+			if (line->file[0] &&
+			    (at == from || line->line != line[-1].line ||
+			     strcmp(line->file, line[-1].file) != 0))
+				print_code_source(annotate, line, &source,
+						  &file, out);
+			print_amounts(annotate, line->value, out);
+			snprintf(text, sizeof(text), "+0x%" PRIx64,
+				 line->vaddr - part->start);
+			fprintf(out, "  %8s  ", text);
+			text_out(line->text, out);
+			fputc('\n', out);
+			shown = at + 1;
+		}
+	}
+	if (shown < part->count)
+		fprintf(out, "  ... %zu instruction%s\n", part->count - shown,
+			size_plural(part->count - shown));
+	source_text_free(&source);
+}
+
+static void print_code_part(const struct annotate *annotate,
+			    const struct assembly_part *part, FILE *out)
+{
+	char text[SIZE_TEXT];
+
+	fputc('\n', out);
+	if (!part->lines) {
+		text_out(part->why, out);
+		fputs(": no machine code", out);
+		for (size_t i = 0; i < ANNOTATE_VALUES; i++)
+			if (part->sum[i])
+				fprintf(out, ", %s %s",
+					annotate_values[i].title,
+					format_amount(i, part->sum[i], text));
+		fputc('\n', out);
+		return;
+	}
+	text_out(part->module, out);
+	fprintf(out, " at 0x%" PRIx64, part->start);
+	if (part->symbol[0] && strcmp(part->symbol, annotate->name) != 0) {
+		fputs(": a part of ", out);
+		text_out(part->symbol, out);
+	}
+	fputs("\n\n", out);
+	print_titles(annotate, out);
+	fprintf(out, "  %8s  instruction\n", "offset");
+	print_instructions(annotate, part, out);
+	if (part->left_out)
+		fprintf(out, "  ... %s of code behind it are not shown\n",
+			size_format_bytes(part->left_out, text));
+}
+
+int annotate_print_assembly(const struct annotate *annotate,
+			    const struct assembly_part *parts, size_t count,
+			    FILE *out)
+{
+	int err = print_annotate_head(annotate, out);
+
+	for (size_t i = 0; i < count && !err; i++)
+		print_code_part(annotate, &parts[i], out);
+	if (annotate->sum[ANNOTATE_CPU_SELF])
+		fputs("\n  a sample stands at the instruction that was to run "
+		      "next, often the one after the slow one\n",
 		      out);
 	if (!err && (fflush(out) || ferror(out)))
 		err = -EIO;

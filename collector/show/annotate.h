@@ -19,6 +19,7 @@
 #include "collector/base/pool.h"
 #include "collector/show/pprof_rows.h"
 
+struct assembly_part;
 struct source_text;
 
 #define ANNOTATE_VALUES 5
@@ -31,6 +32,13 @@ enum annotate_value {
 	ANNOTATE_BLOCKS,
 	ANNOTATE_INUSE, /* of these, in use at the end */
 };
+
+struct annotate_value_text {
+	const char *type; /* in a profile */
+	const char *title, *key; /* as text, in JSON */
+	bool self;
+};
+extern const struct annotate_value_text annotate_values[ANNOTATE_VALUES];
 
 struct annotate_line {
 	const char *file; /* "": unknown */
@@ -68,6 +76,14 @@ void annotate_release(struct annotate *annotate);
  * annotate_write_json() does.
  */
 int annotate_print(const struct annotate *annotate, FILE *out);
+/* As annotate_print() and annotate_write_json(), for the instructions of the
+ * @count parts @parts. The function has the sums @annotate->sum of these. */
+int annotate_print_assembly(const struct annotate *annotate,
+			    const struct assembly_part *parts, size_t count,
+			    FILE *out);
+int annotate_write_assembly_json(const struct annotate *annotate,
+				 const struct assembly_part *parts,
+				 size_t count, FILE *out);
 /* Returns true if @source was changed after the recording, or after the build
  * of the function's module. Then its lines may have moved. */
 bool annotate_is_changed(const struct annotate *annotate,
