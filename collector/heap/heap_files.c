@@ -14,6 +14,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/lock.h"
+#include "collector/heap/heap_bands.h"
 #include "collector/heap/heap_dump.h"
 #include "collector/heap/process_heap.h"
 #include "collector/names/modules.h"
@@ -375,6 +376,7 @@ void heap_files_finish(struct process_heap *heap)
 	struct recording *recording = heap->recording;
 	const struct recording_setup *setup = recording_setup(recording);
 	uint64_t known = count_known(heap);
+	bool is_largest;
 	struct heap_sums *sums;
 	struct process_heap **link;
 
@@ -386,7 +388,11 @@ void heap_files_finish(struct process_heap *heap)
 		*link = heap->next;
 	sums->stacks += known;
 	add_heap_sums(heap, sums);
+	is_largest = sums->peak_pid == heap->pid;
 	recording_unlock(recording);
+	/* The page shows one process, that of the highest peak. */
+	if (is_largest)
+		heap_bands_write(heap);
 	process_heap_spread(heap);
 	add_functions(heap);
 	heap_dump_write(heap);

@@ -194,6 +194,27 @@ static inline void take_heap_item(struct process_heap *heap,
 		post_block_end(heap, item->clock);
 }
 
+/* Adds the heap as it is at the last written value of its counters to the
+ * history. */
+static void take_history(struct process_heap *heap)
+{
+	process_heap_spread(heap);
+	heap_history_take(&heap->history, &heap->heap, heap->stacks,
+			  heap->track.last_ns);
+	process_heap_unspread(heap);
+}
+
+/* Before the heap applies a record of @clock. */
+static void step_track(struct process_heap *heap, uint64_t clock)
+{
+	uint64_t before_ns = heap->track.last_ns;
+
+	heap_track_step(&heap->track, &heap->heap, clock);
+	if (heap->track.last_ns > before_ns &&
+	    heap->track.last_ns >= heap->history.next_ns)
+		take_history(heap);
+}
+
 static void consume_blocks(void *context, const struct order_item *items,
 			   size_t count)
 {
@@ -214,7 +235,7 @@ static void consume_blocks(void *context, const struct order_item *items,
 			tell_doubles(heap, items[i].clock);
 		if (unlikely(items[i].clock >= track->next_clock) &&
 		    !heap->sampled)
-			heap_track_step(track, &heap->heap, items[i].clock);
+			step_track(heap, items[i].clock);
 		take_heap_item(heap, &items[i]);
 	}
 	if (heap->sampled || !count)
@@ -277,7 +298,7 @@ static void take_sampled(void *context, const struct sample *sample,
 	}
 	order_lock(heap->order);
 	if (heap->track.next_clock <= sample->clock)
-		heap_track_step(&heap->track, &heap->heap, sample->clock);
+		step_track(heap, sample->clock);
 	if (alloc && address && sample->flags & SAMPLE_LIVE)
 		heap_alloc(&heap->heap, sample->clock, address, size, site);
 	else if (alloc)
@@ -377,6 +398,7 @@ static void release_heap(struct process_heap *heap)
 	heap->known = NULL;
 	if (heap->heap.budget)
 		heap_release(&heap->heap);
+	heap_history_release(&heap->history);
 	order_put(&heap->order);
 	if (heap->samples)
 		samples_put(&heap->samples);
@@ -426,6 +448,7 @@ static int start_heap(struct process_heap *heap, struct process *process)
 	if (!err)
 		err = heap_init(&heap->heap, budget, heap->sampled ? period : 0,
 				random_u64());
+	heap_history_init(&heap->history, budget);
 	if (!err)
 		err = order_new(budget, ORDER_BYTES, consume_blocks, heap,
 				&heap->order);
@@ -556,6 +579,7 @@ struct process_heap *process_heap_end(struct process *process)
 	order_lock(heap->order);
 	tell_doubles(heap, UINT64_MAX);
 	heap_track_end(&heap->track, &heap->heap);
+	take_history(heap);
 	order_unlock(heap->order);
 	return heap;
 }

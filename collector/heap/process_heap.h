@@ -16,6 +16,7 @@
 
 #include "collector/base/lock.h"
 #include "collector/heap/heap.h"
+#include "collector/heap/heap_history.h"
 #include "collector/heap/heap_track.h"
 #include "collector/replay/order.h"
 
@@ -58,6 +59,7 @@ struct process_heap {
 	struct heap *known;
 	uint64_t known_clock;
 	struct heap_track track;
+	struct heap_history history; /* for heap_bands.h */
 	struct order_item doubles[HEAP_DOUBLES];
 	uint32_t double_count;
 
