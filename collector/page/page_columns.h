@@ -11,7 +11,7 @@
 
 #include "collector/base/bytes.h"
 
-#define PAGE_COLUMNS_MAX 256
+#define PAGE_COLUMNS_MAX 288
 /* The largest exact integer in JavaScript. */
 #define PAGE_NUMBER_MAX ((UINT64_C(1) << 53) - 1)
 

@@ -506,8 +506,53 @@ static void put_curve(const struct calls *calls, const char *name,
 	put_time_buckets(calls, name, most, columns);
 }
 
-static void put_memory(const struct page_data *data,
-		       struct page_columns *columns)
+/* Returns the earliest time of a point behind the first at[i] points of each
+ * band i, and moves at[i] behind it; UINT64_MAX: there is none. */
+static uint64_t next_band_time(const struct calls *calls,
+			       uint32_t at[CALLS_BANDS])
+{
+	uint64_t ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < calls->band_count; i++)
+		if (at[i] < calls->bands[i]->count)
+			ns = MIN(ns, calls->bands[i]->points[at[i]].ns);
+	for (uint32_t i = 0; i < calls->band_count; i++)
+		at[i] += at[i] < calls->bands[i]->count &&
+			 calls->bands[i]->points[at[i]].ns == ns;
+	return ns;
+}
+
+/* Writes the bytes of each band at all times at which one of them changes. */
+static void put_bands(struct page_data *data, struct page_columns *columns)
+{
+	const struct calls *calls = data->calls;
+	uint32_t at[CALLS_BANDS] = { 0 };
+	uint64_t ns;
+
+	page_columns_begin(columns, "u", "heap.site_name");
+	for (uint32_t i = 0; i < calls->band_count; i++)
+		page_columns_put(
+			columns,
+			page_data_text(
+				data, calls_curve_name(calls, calls->bands[i]) +
+					      strlen(CALLS_BAND_NAME)));
+	page_columns_begin(columns, "d", "heap.site_ns");
+	while ((ns = next_band_time(calls, at)) != UINT64_MAX)
+		page_columns_put_signed(columns,
+					(int64_t)(ns - data->origin_ns));
+	for (uint32_t i = 0; i < calls->band_count; i++) {
+		const struct calls_curve *band = calls->bands[i];
+
+		memset(at, 0, sizeof(at));
+		page_columns_begin(columns, "u", "heap.site.%u", i);
+		while (next_band_time(calls, at) != UINT64_MAX)
+			page_columns_put(columns,
+					 at[i] ? band->points[at[i] - 1].value
+					       : 0);
+	}
+}
+
+static void put_memory(struct page_data *data, struct page_columns *columns)
 {
 	const struct calls_curve *curve = data->calls->curve;
 	const struct calls_curve *allocated =
@@ -523,6 +568,8 @@ static void put_memory(const struct page_data *data,
 	page_columns_begin(columns, "u", "heap.bytes");
 	for (uint32_t i = 0; i < curve->count; i++)
 		page_columns_put(columns, curve->points[i].value);
+	if (data->calls->band_count)
+		put_bands(data, columns);
 }
 
 static void put_counters(const struct calls *calls,

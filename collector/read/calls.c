@@ -260,6 +260,44 @@ const char *calls_curve_name(const struct calls *calls,
 	return trace_reader_text(calls->tree.reader, curve->track->name);
 }
 
+static void free_bands(struct calls *calls)
+{
+	while (calls->band_count)
+		free(calls->bands[--calls->band_count]);
+}
+
+bool calls_find_band(struct calls *calls, const struct trace_track *track,
+		     struct calls_curve **out)
+{
+	const struct trace_track *first;
+	struct calls_curve *band;
+
+	*out = NULL;
+	if (strncmp(trace_reader_text(calls->tree.reader, track->name),
+		    CALLS_BAND_NAME, strlen(CALLS_BAND_NAME)) != 0)
+		return false;
+	for (uint32_t i = 0; i < calls->band_count; i++)
+		if (calls->bands[i]->track == track) {
+			*out = calls->bands[i];
+			return true;
+		}
+	/* A later process has bands only if its peak is higher. */
+	first = calls->band_count ? calls->bands[0]->track : track;
+	if (track->parent != first->parent && track->number > first->number)
+		free_bands(calls);
+	else if (track->parent != first->parent)
+		return true;
+	if (calls->band_count == CALLS_BANDS)
+		return true;
+	band = calloc(1, sizeof(*band));
+	if (band) {
+		band->track = track;
+		calls->bands[calls->band_count++] = band;
+	}
+	*out = band;
+	return true;
+}
+
 static struct calls_curve *find_curve(struct calls *calls,
 				      const struct trace_track *track)
 {
@@ -368,14 +406,36 @@ static void take_counter(struct calls *calls, const struct window_event *shown)
 
 	if (event->track->kind != TRACE_TRACK_COUNTER)
 		return;
-	curve = event->is_double || event->value < 0
-			? NULL
-			: find_curve(calls, event->track);
-	calls->curves_refused += !curve;
+	if (!calls_find_band(calls, event->track, &curve)) {
+		curve = event->is_double || event->value < 0
+				? NULL
+				: find_curve(calls, event->track);
+		calls->curves_refused += !curve;
+	}
 	if (curve && shown->before)
 		put_first(curve, &point);
 	else if (curve && event->ns >= curve->last.ns)
 		add_point(curve, &point);
+}
+
+/* Puts the others last. Drops all bands if some of them are missing, or if they
+ * are of another process than the curve. */
+static void finish_bands(struct calls *calls)
+{
+	uint32_t last = calls->band_count, at = last;
+	struct calls_curve *others;
+
+	while (at && strcmp(calls_curve_name(calls, calls->bands[at - 1]),
+			    CALLS_OTHERS_NAME))
+		at--;
+	if (!at || !calls->curve ||
+	    calls->bands[0]->track->parent != calls->curve->track->parent) {
+		free_bands(calls);
+		return;
+	}
+	others = calls->bands[at - 1];
+	calls->bands[at - 1] = calls->bands[last - 1];
+	calls->bands[last - 1] = others;
 }
 
 static void finish_curves(struct calls *calls)
@@ -393,6 +453,7 @@ static void finish_curves(struct calls *calls)
 		    curve->peak.value > calls->curve->peak.value)
 			calls->curve = curve;
 	}
+	finish_bands(calls);
 }
 
 /* --- the pass --- */
@@ -542,6 +603,7 @@ void calls_free(struct calls **calls)
 		return;
 	for (uint32_t i = 0; i < self->curve_count; i++)
 		free(self->curves[i]);
+	free_bands(self);
 	time_cells_release(&self->cells);
 	time_cells_release(&self->gaps);
 	timeline_release(&self->timeline);

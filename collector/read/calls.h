@@ -34,9 +34,14 @@
  * (states/states_trace.c); the limits of points of a counter, and of
  * counters. */
 #define CALLS_IN_USE_NAME "heap: bytes in use"
+/* The part of these bytes of one function, and of all that have no counter
+ * (heap/heap_bands.c). */
+#define CALLS_BAND_NAME "heap: in use by "
+#define CALLS_OTHERS_NAME "heap: in use by [others]"
 #define CALLS_MUTED_NAME "perfrec: functions not recorded"
 #define CALLS_CURVE_POINTS 2048
 #define CALLS_CURVES 64
+#define CALLS_BANDS 16
 #define CALLS_INSTANTS 5000
 
 /* A counter over time: the largest and the last value of each stretch. */
@@ -96,6 +101,9 @@ struct calls {
 	 * such curves. */
 	struct calls_curve *curve;
 	uint32_t in_use_count;
+	/* The parts of curve, the others last; none if one of them is missing. */
+	struct calls_curve *bands[CALLS_BANDS];
+	uint32_t band_count;
 	/* By number of a node below folded_count: the node with its cells, or
 	 * 0. */
 	uint32_t *folded_to;

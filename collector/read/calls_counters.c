@@ -57,6 +57,12 @@ static int add_curve(struct calls *calls, const struct curve *from,
 		trace_reader_find_track(calls->tree.reader, from->uuid);
 	struct calls_curve *curve;
 
+	if (track && track->kind == TRACE_TRACK_COUNTER && is_plain(from) &&
+	    calls_find_band(calls, track, &curve)) {
+		if (curve)
+			copy_points(curve, from, range, shift);
+		return 0;
+	}
 	if (!track || track->kind != TRACE_TRACK_COUNTER || !is_plain(from) ||
 	    calls->curve_count == ARRAY_SIZE(calls->curves)) {
 		calls->curves_refused++;
@@ -80,7 +86,7 @@ int calls_counters_add(struct calls *calls, const char *path,
 			   MIN(choice->range.to_ns,
 			       calls->tree.totals.last_ns + 1) },
 		.buckets = BUCKETS,
-		.most = CALLS_CURVES,
+		.most = CALLS_CURVES + CALLS_BANDS,
 		.rough = true,
 		.index = choice->index,
 	};

@@ -8,6 +8,14 @@
 
 #include "collector/read/calls.h"
 
+/* --- calls.c --- */
+
+/* Sets *@out to the band of counter @track, made by the first call, and returns
+ * true; or returns false for another counter. *@out is NULL if the band is of an
+ * earlier process than the others, or without memory. */
+bool calls_find_band(struct calls *calls, const struct trace_track *track,
+		     struct calls_curve **out);
+
 /* --- calls_index.c --- */
 
 /* Adds the chunks that the window skips. @folds: see struct calls_choice.

@@ -415,6 +415,36 @@ class Memory(PageTest):
         self.assertLessEqual(page.js("document.scrollingElement.scrollWidth"), 390)
         self.silent(page)
 
+    def test_by_function(self):
+        """The curve consists of functions, and a name opens its function; the most in use is that of the range."""
+        for width, dark in ((1280, False), (390, True)):
+            rich = sample.Rich()
+            data = rich.data
+            data.column("heap.site_name", "u", [data.text("hash"), data.text("gone<script>()"), data.text("[others]")])
+            times = [i * 10**8 for i in range(10)]
+            data.column("heap.site_ns", "d", times)
+            data.column("heap.site.0", "u", [2**20 * i for i in range(10)])
+            data.column("heap.site.1", "u", [2**20 * (i < 5) for i in range(10)])
+            data.column("heap.site.2", "u", [2**19] * 10)
+            page = self.sample("sites-%d" % width, data.base64(), width=width, dark=dark)
+            page.click_on("#tab-memory")
+            page.painted()
+            legend = "[...document.querySelectorAll('#view-memory .legend li')].map((li) => li.textContent)"
+            self.assertEqual(page.js(legend), ["hash: at most 9.00 MiB", "gone<script>(): at most 1.00 MiB", "[others]: at most 512 KiB"])
+            hues = page.js("[...document.querySelectorAll('#view-memory .legend i')].map((i) => i.style.background)")
+            self.assertEqual(len(set(hues)), 3)
+            self.shot(page, "sites-%d" % width)
+            self.assertLessEqual(page.js("document.scrollingElement.scrollWidth"), width)
+            page.press("o", "Home", *["ArrowRight"] * 140)
+            page.press(*["ArrowRight"] * 9, shift=True)
+            page.painted()
+            page.painted()
+            self.assertEqual(page.js(legend)[1], "gone<script>(): at most 0")
+            page.click_on("#view-memory .legend button")
+            page.painted()
+            self.assertIn("hash", page.text("#view-profile"))
+            self.silent(page)
+
     def test_malloc_only(self):
         """Where most of the resident memory did not come by malloc(), the view says so."""
         for resident, warned in ((60, False), (500, True)):

@@ -146,6 +146,14 @@ def main():
     page["lines"] = [columns["text"][t] for t in columns.get("source.text", [])]
     page["calls"] = [{"begin": begin, "duration": duration} for begin, duration in
                      zip(columns.get("timeline.2.begin", []), columns.get("timeline.2.duration", []))]
+    sites = [columns[f"heap.site.{i}"] for i in range(len(columns.get("heap.site_name", [])))]
+    must(all(len(site) == len(columns["heap.site_ns"]) for site in sites), "a site at other times")
+    use = dict(zip(columns.get("heap.ns", []), columns.get("heap.bytes", [])))
+    page["sites"] = {
+        "names": [columns["text"][t] for t in columns.get("heap.site_name", [])],
+        "count": len(columns.get("heap.site_ns", [])),
+        "sums": [[sum(site[i] for site in sites), use.get(ns)]
+                 for i, ns in enumerate(columns.get("heap.site_ns", []))]}
     page["overview"] = {name[len("overview."):]: amounts for name, amounts in columns.items()
                         if name.startswith("overview.")}
     must(all(len(amounts) == page["buckets"]["count"] for amounts in page["overview"].values()),

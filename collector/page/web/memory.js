@@ -2,7 +2,7 @@
 import { amount, moment } from './format.js';
 import { button, columnChart, context, el, fill, soon } from './dom.js';
 import { ALL } from './model.js';
-import { color, onTheme } from './theme.js';
+import { color, onTheme, theme } from './theme.js';
 import { drawAxis, SMALL } from './axis.js';
 import { FunctionTable } from './table.js';
 
@@ -22,6 +22,9 @@ export class MemoryView {
     const { recording } = store;
     this.times = recording.data.numbers('heap.ns');
     this.bytes = recording.data.numbers('heap.bytes');
+    this.sites = recording.sites();
+    this.legend = el('ul', { class: 'legend', 'aria-label': 'Most bytes in use, by function' });
+    this.onopen = onopen;
     this.addPeak();
     this.values = recording.values.filter((value) => value.from === 'allocations');
     this.isThere = this.values.length > 0 || this.times.length > 1;
@@ -37,7 +40,7 @@ export class MemoryView {
     this.element = el('div', { class: 'view' },
       this.times.length > 1 ? el('section', { class: 'panel', 'aria-label': 'Memory over time' },
         el('div', { class: 'panel-head' }, el('h2', {}, 'Memory in use'), el('span', { class: 'muted' }, this.sentence())),
-        this.resident(), this.curve, this.charts) : null,
+        this.resident(), this.curve, this.legend, this.charts) : null,
       this.values.length ? this.table.element : null);
     this.redraw = soon(() => this.draw());
     store.follow(['range'], () => fill(this.charts, this.rate(), this.sizes()));
@@ -147,6 +150,39 @@ export class MemoryView {
     }
     this.drawCurve(g, box, x, y);
     this.drawPeak(g, box, x, y);
+    fill(this.legend, this.sites.list.map(({ fn, name, bytes }, i) => {
+      const { times } = this.sites;
+      const seen = bytes.filter((_, at) => times[at] <= span.to && (times[at + 1] ?? span.to) >= span.from);
+      const swatch = el('i');
+      swatch.style.background = this.hue(i);
+      return el('li', {}, swatch, fn > 0 ? button(name, () => this.onopen(fn), { class: 'link' }) : name, `: at most ${amount(Math.max(0, ...seen), 'bytes')}`);
+    }));
+  }
+
+  /** @param {number} i of a function @returns {string} grey for the others */
+  hue(i) {
+    return i === this.sites.list.length - 1 ? color('--rest') : `oklch(${theme() === 'dark' ? 0.5 : 0.78} 0.09 ${(i * 137.5 + 20) % 360})`;
+  }
+
+  /**
+   * Stacks the bytes in use by function, the others on top.
+   * @param {CanvasRenderingContext2D} g
+   * @param {(time: number) => number} x
+   * @param {(bytes: number) => number} y
+   */
+  drawSites(g, x, y) {
+    const { times, list } = this.sites;
+    let below = new Float64Array(times.length);
+    const end = x(this.times[this.times.length - 1]);
+    for (const [n, { bytes }] of list.entries()) {
+      const above = below.map((sum, i) => sum + bytes[i]);
+      g.fillStyle = this.hue(n);
+      for (let i = 0; i < times.length; i++) {
+        const [from, to] = [x(times[i]), i + 1 < times.length ? x(times[i + 1]) : end];
+        g.fillRect(from, y(above[i]), to - from + 0.4, y(below[i]) - y(above[i]));
+      }
+      below = above;
+    }
   }
 
   /**
@@ -168,7 +204,8 @@ export class MemoryView {
     }
     g.lineTo(Math.max(x(this.times[this.times.length - 1]), box.x), box.height);
     g.fillStyle = color('--memory-fill');
-    g.fill();
+    if (this.sites.list.length) this.drawSites(g, x, y);
+    else g.fill();
     g.strokeStyle = color('--memory');
     g.lineWidth = 1.5;
     g.stroke();

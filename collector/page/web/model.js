@@ -245,6 +245,18 @@ export class Recording {
     return `${name} ${tid}${owner}`;
   }
 
+  /** @returns {{ times: Float64Array, list: { fn: number, name: string, bytes: Float64Array }[] }} the bytes in use by function, all others last */
+  sites() {
+    const { data } = this;
+    return {
+      times: data.numbers('heap.site_ns'),
+      list: Array.from(data.numbers('heap.site_name'), (text, i) => {
+        const fn = this.fullNames.indexOf(text);
+        return { fn, name: fn > 0 ? this.name(fn) : visible(data.text(text)), bytes: data.numbers(`heap.site.${i}`) };
+      }),
+    };
+  }
+
   /** @param {string} key @returns {ValueHead | undefined} */
   value(key) {
     return this.values.find((head) => head.key === key);

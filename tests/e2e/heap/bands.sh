@@ -4,7 +4,7 @@
 # Memory over time by function: counters in the trace whose sum is the counter of
 # bytes in use at each of their times, of the process with the most memory.
 . "$TOP/tests/e2e/lib.sh"
-need gcc jq
+need gcc jq python3
 
 cat >grow.c <<'SOURCE'
 #include <pthread.h>
@@ -116,6 +116,17 @@ jq -e -n 'reduce inputs as $e ({};
 
 # Perfetto's importer, and the page, want names once: one process has bands.
 expect_eq "bands of late" "$(grep -c 'in use by late"' exactgrow.dump)" 1
+
+# --- the page -----------------------------------------------------------------
+# The columns add up to the same, and the others are the last one.
+for name in exacthooks sampledgrow; do
+	run_ok "$PERFREC" report --html page.html "$name"
+	python3 "$TOP/tests/tools/page_read.py" page.html >page.json ||
+		fail "the page of $name is broken"
+	jq -e '.sites | .names[-1] == "[others]" and (.names | index("early")) and
+		.count >= 5 and all(.sums[]; .[0] == .[1])' page.json >out.txt ||
+		fail "the page of $name has other bands: $(jq -c .sites page.json)"
+done
 
 # --- none ---------------------------------------------------------------------
 run_ok "$PERFREC" record -q --alloc=off -o off -- ./grow

@@ -131,6 +131,55 @@ TEST(calls_have_no_curve_without_its_first_points)
 	calls_free(&g_calls);
 }
 
+/* Writes a counter of @parent with two values, @value at first. */
+static void write_counter(uint64_t uuid, uint64_t parent, const char *name,
+			  int64_t value)
+{
+	wrote(out_track_counter(ROOM,
+				&(struct out_counter){ .uuid = uuid,
+						       .parent = parent,
+						       .name = name,
+						       .multiplier = 1 }));
+	wrote(out_track_value(ROOM, 9, uuid, START_NS + 10, value));
+	wrote(out_track_value(ROOM, 9, uuid, START_NS + 20, 1));
+}
+
+/* @_i 0: whole; 1: without the others; 2: of another process than the curve. */
+TEST(calls_have_the_bands_of_the_last_process_with_any, EACH(0, 3))
+{
+	const uint64_t other = PROCESS + 1000;
+
+	write_head();
+	wrote(out_track_sequence(ROOM, 9));
+	/* As many other counters as there can be. */
+	for (uint32_t i = 0; i < CALLS_CURVES; i++)
+		write_counter(2000 + i, PROCESS, CALLS_IN_USE_NAME, 5);
+	write_counter(3000, other, CALLS_BAND_NAME "early", 70);
+	write_counter(3001, other, CALLS_OTHERS_NAME, 70);
+	if (_i < 2) {
+		write_counter(3002, PROCESS, CALLS_OTHERS_NAME, 3);
+		write_counter(3003, PROCESS, CALLS_BAND_NAME "grow", 2);
+	}
+	/* The tail of the earlier one comes in vain. */
+	wrote(out_track_value(ROOM, 9, 3000, START_NS + 30, 9));
+	if (_i == 1)
+		for (size_t i = 0; i + 8 < g_bytes; i++)
+			if (!memcmp(g_trace + i, "[others]", 8))
+				g_trace[i] = '(';
+	read_bytes(g_bytes);
+	ck_assert_uint_eq(g_calls->curve_count, CALLS_CURVES);
+	ck_assert_uint_eq(g_calls->curves_refused, 0);
+	ck_assert_uint_eq(g_calls->band_count, _i ? 0 : 2);
+	if (!_i) {
+		ck_assert_uint_eq(g_calls->bands[0]->track->parent, PROCESS);
+		ck_assert_str_eq(calls_curve_name(g_calls, g_calls->bands[0]),
+				 CALLS_BAND_NAME "grow");
+		ck_assert_uint_eq(g_calls->bands[0]->points[0].value, 2);
+		ck_assert_uint_eq(g_calls->bands[1]->points[0].value, 3);
+	}
+	calls_free(&g_calls);
+}
+
 TEST(calls_of_deep_recursion_are_bounded)
 {
 	write_head();
