@@ -298,37 +298,51 @@ bool calls_find_band(struct calls *calls, const struct trace_track *track,
 	return true;
 }
 
-static struct calls_curve *find_curve(struct calls *calls,
-				      const struct trace_track *track)
+struct calls_curve *calls_curve_place(struct calls *calls,
+				      const struct trace_track *track,
+				      uint64_t peak)
 {
-	struct calls_curve *curve, *least = NULL;
+	struct calls_curve *curve = NULL;
 
-	for (uint32_t i = 0; i < calls->curve_count; i++) {
-		curve = calls->curves[i];
-		if (curve->track == track)
-			return curve;
-		if (curve->track->name == track->name &&
-		    (!least || curve->peak.value < least->peak.value))
-			least = curve;
-	}
-	if (calls->curve_count == ARRAY_SIZE(calls->curves)) {
-		/* A curve that lost its place does not come back without its
-		 * first points. */
-		if (!least || track->number < calls->curve_tracks)
-			return NULL;
-		/* A shell script starts many small processes before the large
-		 * one. */
-		calls->curves_refused += least->count;
-		*least = (struct calls_curve){ 0 };
-		curve = least;
-	} else {
+	if (calls->curve_count < ARRAY_SIZE(calls->curves)) {
 		curve = calloc(1, sizeof(*curve));
 		if (!curve)
 			return NULL;
 		calls->curves[calls->curve_count++] = curve;
+		curve->track = track;
+		return curve;
 	}
-	curve->track = track;
-	calls->curve_tracks = MAX(calls->curve_tracks, track->number + 1);
+	/* A shell script starts many small processes before the large one. */
+	for (uint32_t i = 0; i < calls->curve_count; i++)
+		if (calls->curves[i]->track->name == track->name &&
+		    calls->curves[i]->peak.value < peak) {
+			curve = calls->curves[i];
+			peak = curve->peak.value;
+		}
+	if (!curve)
+		return NULL;
+	calls->curves_refused += curve->count;
+	*curve = (struct calls_curve){ .track = track };
+	return curve;
+}
+
+static struct calls_curve *find_curve(struct calls *calls,
+				      const struct trace_track *track)
+{
+	struct calls_curve *curve;
+
+	for (uint32_t i = 0; i < calls->curve_count; i++)
+		if (calls->curves[i]->track == track)
+			return calls->curves[i];
+	/* A curve that lost its place does not come back without its first
+	 * points. */
+	if (calls->curve_count == ARRAY_SIZE(calls->curves) &&
+	    track->number < calls->curve_tracks)
+		return NULL;
+	curve = calls_curve_place(calls, track, UINT64_MAX);
+	if (curve)
+		calls->curve_tracks =
+			MAX(calls->curve_tracks, track->number + 1);
 	return curve;
 }
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/read/calls_inner.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "collector/read/curves.h"
 #include "collector/read/index_curve_set.h"
 #include "shared/compiler.h"
@@ -20,6 +17,15 @@ static bool is_plain(const struct curve *from)
 		if (from->points[i].min.whole < 0)
 			return false;
 	return true;
+}
+
+static uint64_t peak_of(const struct curve *from)
+{
+	uint64_t peak = from->has_before ? (uint64_t)from->before.whole : 0;
+
+	for (uint32_t i = 0; i < from->count; i++)
+		peak = MAX(peak, (uint64_t)from->points[i].max.whole);
+	return peak;
 }
 
 static void put_point(struct calls_curve *curve, uint64_t ns, uint64_t value,
@@ -50,31 +56,26 @@ static void copy_points(struct calls_curve *curve, const struct curve *from,
 	}
 }
 
-static int add_curve(struct calls *calls, const struct curve *from,
-		     const struct time_range *range, unsigned int shift)
+static void add_curve(struct calls *calls, const struct curve *from,
+		      const struct time_range *range, unsigned int shift)
 {
 	const struct trace_track *track =
 		trace_reader_find_track(calls->tree.reader, from->uuid);
-	struct calls_curve *curve;
+	struct calls_curve *curve = NULL;
+	bool counter =
+		track && track->kind == TRACE_TRACK_COUNTER && is_plain(from);
 
-	if (track && track->kind == TRACE_TRACK_COUNTER && is_plain(from) &&
-	    calls_find_band(calls, track, &curve)) {
+	if (counter && calls_find_band(calls, track, &curve)) {
 		if (curve)
 			copy_points(curve, from, range, shift);
-		return 0;
+		return;
 	}
-	if (!track || track->kind != TRACE_TRACK_COUNTER || !is_plain(from) ||
-	    calls->curve_count == ARRAY_SIZE(calls->curves)) {
+	if (counter)
+		curve = calls_curve_place(calls, track, peak_of(from));
+	if (curve)
+		copy_points(curve, from, range, shift);
+	else
 		calls->curves_refused++;
-		return 0;
-	}
-	curve = calloc(1, sizeof(*curve));
-	if (!curve)
-		return -ENOMEM;
-	curve->track = track;
-	copy_points(curve, from, range, shift);
-	calls->curves[calls->curve_count++] = curve;
-	return 0;
 }
 
 int calls_counters_add(struct calls *calls, const char *path,
@@ -86,7 +87,6 @@ int calls_counters_add(struct calls *calls, const char *path,
 			   MIN(choice->range.to_ns,
 			       calls->tree.totals.last_ns + 1) },
 		.buckets = BUCKETS,
-		.most = CALLS_CURVES + CALLS_BANDS,
 		.rough = true,
 		.index = choice->index,
 	};
@@ -101,10 +101,8 @@ int calls_counters_add(struct calls *calls, const char *path,
 	err = curves_read(path, &wish, NULL, &curves);
 	if (err)
 		return err;
-	calls->curves_refused += curves->refused;
-	for (uint32_t i = 0; i < curves->count && !err; i++)
-		err = add_curve(calls, &curves->list[i], &wish.range,
-				curves->shift);
+	for (uint32_t i = 0; i < curves->count; i++)
+		add_curve(calls, &curves->list[i], &wish.range, curves->shift);
 	curves_free(&curves);
-	return err;
+	return 0;
 }

@@ -16,6 +16,13 @@
 bool calls_find_band(struct calls *calls, const struct trace_track *track,
 		     struct calls_curve **out);
 
+/* Returns an empty curve for @track. Without room it replaces the curve of this
+ * name with the lowest peak below @peak, and counts its points as refused. NULL: no
+ * such curve, or no memory. */
+struct calls_curve *calls_curve_place(struct calls *calls,
+				      const struct trace_track *track,
+				      uint64_t peak);
+
 /* --- calls_index.c --- */
 
 /* Adds the chunks that the window skips. @folds: see struct calls_choice.

@@ -71,17 +71,12 @@ static struct index_bucket bucket_of(const struct curve_point *point)
 				      .last = bits_of(point->last) };
 }
 
-/* Returns the curve of the counter; NULL: beyond the limit, or no memory. */
+/* Returns the curve of the counter; NULL: no memory. */
 static struct curve *curve_of(struct reading *reading, uint64_t uuid, bool real)
 {
 	const struct curve key = { .uuid = uuid, .is_double = real };
-	uint32_t number, most = reading->wish->most;
+	uint32_t number;
 
-	if (most && reading->list.count >= most &&
-	    !pool_find(&reading->list, &key, &number)) {
-		reading->curves->refused++;
-		return NULL;
-	}
 	if (pool_intern(&reading->list, &key, &number) < 0) {
 		reading->err = -ENOMEM;
 		return NULL;

@@ -35,8 +35,6 @@ struct curves_wish {
 	 * wide. */
 	struct time_range range;
 	uint32_t buckets; /* at most; 1 to CURVES_BUCKETS_MAX */
-	/* Limit of counters, the first ones; 0: all. */
-	uint32_t most;
 	/* Reads only the index. Values near the ends of the range, or of rarely
 	 * set counters, may be in a neighbouring bucket. Exact if the index has
 	 * no curves. */
@@ -83,7 +81,6 @@ struct curves {
 	struct curve *list; /* unordered; only counters with a value before the
 			     * end of the range */
 	uint32_t count;
-	uint64_t refused; /* values or buckets of counters beyond the limit */
 	int err; /* of reading: 0 or -EBADMSG */
 };
 

@@ -247,6 +247,9 @@ static void check_calls(const char *path, bool by_curves)
 	if (calls_read(path, &choice, NULL, &some))
 		exit(2);
 	same = !by_curves || !some->no_counters;
+	/* The largest process, also of more than a page has curves for. */
+	if (some->curve && all->curve)
+		same &= some->curve->track->uuid == all->curve->track->uuid;
 	for (uint32_t i = 0; i < some->curve_count; i++) {
 		const struct calls_curve *curve = some->curves[i];
 		const struct calls_curve *other =

@@ -61,6 +61,11 @@ run_ok "$PERFREC" record -q --on-full=block --compress --alloc exact -o packed \
 same packed --seed 2 --count 6 --damage 3
 curves packed -i
 
+# The largest of many processes is the last.
+run_ok "$PERFREC" record -q --alloc exact -o processes sh -c \
+	'for i in $(seq 40); do expr 1 + 1; done; exec ./ranges 1'
+curves processes -i
+
 run_ok "$PERFREC" record -q --on-full=block -o stacks ./coroutines
 same stacks --seed 3 --count 5
 same_calls stacks --seed 3
