@@ -19,9 +19,20 @@ struct piece {
 	struct trace_sched_sums sums;
 };
 
+/* The time of one thread of the page. Programs that replace each other by exec()
+ * are threads with the same tid: each has the time from its first event to the
+ * first event of the next. The first one also has the time before. */
+struct image {
+	int64_t tid;
+	uint64_t from_ns, to_ns;
+	uint32_t thread;
+};
+
 /* Writes one column of the pieces of all threads, or counts them. */
 struct piece_writer {
 	const struct page_data *data;
+	const struct image *images; /* by thread */
+	uint32_t image_count;
 	struct page_columns *columns; /* NULL: count only */
 	int column;
 	uint64_t least_ns; /* of one piece */
@@ -55,15 +66,15 @@ static void write_state_piece(struct piece_writer *writer)
 }
 
 /* Adds a time in one state. The times of a thread follow each other. */
-static void add_state(struct piece_writer *writer, int64_t tid, uint64_t from,
-		      uint64_t to, bool on_cpu)
+static void add_state(struct piece_writer *writer, const struct image *image,
+		      uint64_t from, uint64_t to, bool on_cpu)
 {
 	const struct time_range *range = &writer->data->calls->range;
 	struct piece *piece = &writer->piece;
 	struct trace_sched_sums sums = { 0 };
 
-	from = MAX(from, range->from_ns);
-	to = MIN(to, range->to_ns);
+	from = MAX(from, MAX(range->from_ns, image->from_ns));
+	to = MIN(to, MIN(range->to_ns, image->to_ns));
 	if (from >= to)
 		return;
 	if (to - from >= writer->least_ns)
@@ -74,7 +85,8 @@ static void add_state(struct piece_writer *writer, int64_t tid, uint64_t from,
 	if (on_cpu)
 		sums.on_cpu = to - from;
 	else
-		sums = trace_sched_between(writer->data->sched, tid, from, to);
+		sums = trace_sched_between(writer->data->sched, image->tid,
+					   from, to);
 	piece->sums.on_cpu += sums.on_cpu;
 	piece->sums.preempted += sums.preempted;
 	piece->sums.waited += sums.waited;
@@ -82,40 +94,78 @@ static void add_state(struct piece_writer *writer, int64_t tid, uint64_t from,
 		write_state_piece(writer);
 }
 
-static void write_thread(struct piece_writer *writer)
-{
-	const struct trace_track *track =
-		writer->data->calls->tree.threads[writer->thread].track;
-	const struct trace_stretch *at;
-	uint32_t count;
-
-	if (!track || track->kind != TRACE_TRACK_THREAD)
-		return;
-	count = trace_sched_stretches(writer->data->sched, track->tid, &at);
-	for (uint32_t i = 0; i < count; i++) {
-		if (i)
-			add_state(writer, track->tid, at[i - 1].to, at[i].from,
-				  false);
-		add_state(writer, track->tid, at[i].from, at[i].to, true);
-	}
-	write_state_piece(writer);
-}
-
 static uint64_t write_threads(struct piece_writer *writer)
 {
-	for (writer->thread = 1;
-	     writer->thread < writer->data->calls->tree.thread_count;
-	     writer->thread++)
-		write_thread(writer);
+	for (uint32_t k = 0; k < writer->image_count; k++) {
+		const struct image *image = &writer->images[k];
+		const struct trace_stretch *at;
+		uint32_t count = trace_sched_stretches(writer->data->sched,
+						       image->tid, &at);
+
+		writer->thread = image->thread;
+		for (uint32_t i = 0; i < count; i++) {
+			if (i)
+				add_state(writer, image, at[i - 1].to,
+					  at[i].from, false);
+			add_state(writer, image, at[i].from, at[i].to, true);
+		}
+		write_state_piece(writer);
+	}
 	return writer->count;
+}
+
+static int compare_images(const void *a, const void *b)
+{
+	const struct image *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->from_ns < y->from_ns ? -1 : x->from_ns > y->from_ns;
+}
+
+static int compare_image_threads(const void *a, const void *b)
+{
+	const struct image *x = a, *y = b;
+
+	return x->thread < y->thread ? -1 : x->thread > y->thread;
+}
+
+/* Sets @images to all threads, sorted by tid, and returns their number. */
+static uint32_t find_images(const struct calls *calls, struct image *images)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 1; i < calls->tree.thread_count; i++) {
+		const struct trace_track *track = calls->tree.threads[i].track;
+
+		if (track->kind == TRACE_TRACK_THREAD)
+			images[count++] =
+				(struct image){ track->tid, track->first_ns,
+						UINT64_MAX, i };
+	}
+	qsort(images, count, sizeof(*images), compare_images);
+	for (uint32_t i = 0; i < count; i++) {
+		if (!i || images[i - 1].tid != images[i].tid)
+			images[i].from_ns = 0;
+		else
+			images[i - 1].to_ns = images[i].from_ns;
+	}
+	return count;
 }
 
 void page_states_put(const struct page_data *data, struct page_columns *columns)
 {
 	uint64_t least_ns = 1, count;
+	struct image *images;
+	uint32_t image_count;
 
 	if (!data->sched)
 		return;
+	images = calloc(data->calls->tree.thread_count, sizeof(*images));
+	if (!images)
+		return;
+	image_count = find_images(data->calls, images);
+	qsort(images, image_count, sizeof(*images), compare_image_threads);
 	/* Most recordings with more pieces have more than one busy thread. */
 	if (trace_sched_switches(data->sched) > PIECES_MAX)
 		least_ns += (data->calls->tree.totals.last_ns -
@@ -123,6 +173,8 @@ void page_states_put(const struct page_data *data, struct page_columns *columns)
 			    PIECES_MAX;
 	for (;; least_ns *= 4) {
 		struct piece_writer counter = { .data = data,
+						.images = images,
+						.image_count = image_count,
 						.least_ns = least_ns };
 
 		count = write_threads(&counter);
@@ -131,6 +183,8 @@ void page_states_put(const struct page_data *data, struct page_columns *columns)
 	}
 	for (size_t i = 0; count && i < ARRAY_SIZE(piece_columns); i++) {
 		struct piece_writer writer = { .data = data,
+					       .images = images,
+					       .image_count = image_count,
 					       .columns = columns,
 					       .column = (int)i,
 					       .least_ns = least_ns };
@@ -139,6 +193,7 @@ void page_states_put(const struct page_data *data, struct page_columns *columns)
 				   piece_columns[i]);
 		write_threads(&writer);
 	}
+	free(images);
 }
 
 /* --- CPU use --- */
@@ -159,28 +214,6 @@ struct page_heat page_states_heat(const struct page_data *data)
 	return heat;
 }
 
-static int compare_tids(const void *a, const void *b)
-{
-	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Sets @tids to the distinct ids of all threads, and returns their number. */
-static uint32_t find_tids(const struct calls *calls, int64_t *tids)
-{
-	uint32_t count = 0, kept = 0;
-
-	for (uint32_t i = 1; i < calls->tree.thread_count; i++)
-		if (calls->tree.threads[i].track->kind == TRACE_TRACK_THREAD)
-			tids[count++] = calls->tree.threads[i].track->tid;
-	qsort(tids, count, sizeof(*tids), compare_tids);
-	for (uint32_t i = 0; i < count; i++)
-		if (!kept || tids[kept - 1] != tids[i])
-			tids[kept++] = tids[i];
-	return kept;
-}
-
 /* Adds a stretch on a CPU; its times count from the first entry. */
 static void add_heat(uint64_t *heat, uint64_t width, uint64_t from, uint64_t to)
 {
@@ -198,14 +231,19 @@ void page_states_put_heat(const struct page_data *data,
 	const struct page_heat size = page_states_heat(data);
 	const uint64_t first = data->origin_ns + size.first_ns;
 	uint64_t *heat = calloc(size.count + 1, sizeof(*heat));
-	int64_t *tids = calloc(data->calls->tree.thread_count, sizeof(*tids));
-	uint32_t tid_count =
-		heat && tids && size.count ? find_tids(data->calls, tids) : 0;
+	struct image *images =
+		calloc(data->calls->tree.thread_count, sizeof(*images));
+	uint32_t image_count = heat && images && size.count
+				       ? find_images(data->calls, images)
+				       : 0;
 
-	for (uint32_t i = 0; i < tid_count; i++) {
+	for (uint32_t i = 0; i < image_count; i++) {
 		const struct trace_stretch *at;
 		uint32_t stretches =
-			trace_sched_stretches(data->sched, tids[i], &at);
+			trace_sched_stretches(data->sched, images[i].tid, &at);
+
+		if (i && images[i - 1].tid == images[i].tid)
+			continue;
 
 		for (uint32_t k = 0; k < stretches; k++)
 			add_heat(heat, size.width_ns,
@@ -213,11 +251,11 @@ void page_states_put_heat(const struct page_data *data,
 				 MIN(MAX(at[k].to, first) - first,
 				     size.count * size.width_ns));
 	}
-	if (tid_count) {
+	if (image_count) {
 		page_columns_begin(columns, "u", "cpu_heat.ns");
 		for (uint64_t i = 0; i < size.count; i++)
 			page_columns_put(columns, heat[i]);
 	}
 	free(heat);
-	free(tids);
+	free(images);
 }

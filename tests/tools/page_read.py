@@ -101,6 +101,16 @@ def check_timeline(page, columns):
     must(total <= 300000, "too many calls in the timeline")
 
 
+def check_states(columns):
+    """A moment of a thread is in one state, though programs share its tid after exec()."""
+    ends = {}
+    pieces = zip(*(columns.get("state." + part, []) for part in ("begin", "duration", "thread")))
+    for begin, duration, thread in sorted(pieces):
+        tid = columns["thread.tid"][thread]
+        must(begin >= ends.get(tid, begin), "states of thread %d overlap" % tid)
+        ends[tid] = begin + duration
+
+
 def totals(page, columns, key):
     """Self and total by function, from the nodes."""
     nodes = columns["node.parent"]
@@ -135,6 +145,7 @@ def main():
     page, columns = read_page(sys.argv[1])
     check_tree(page, columns)
     check_timeline(page, columns)
+    check_states(columns)
     page["functions"] = functions(page, columns)
     page["tree"] = {v["key"]: totals(page, columns, v["key"]) for v in page["values"]}
     page["threads"] = [columns["text"][t] for t in columns["thread.name"]]
