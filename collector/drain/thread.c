@@ -385,6 +385,7 @@ int thread_new(struct process *process, const struct slot_shm *slot,
 	thread->piece_cells = PIECE_CELLS_FIRST;
 	thread->on_cpu = thread_cpu_on_ns;
 	thread->told_wait = tell_thread_wait;
+	thread->told_start = thread_waits_started;
 	thread->start_ns =
 		thread_claimed_ns(setup->collector, setup->arena_setup, slot);
 	/* The same clock value may map to another time by now. */

@@ -17,6 +17,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/random.h"
+#include "collector/drain/note.h"
 #include "collector/drain/wait_events.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
@@ -133,6 +134,19 @@ void thread_waits_tell(struct thread *thread, const struct thread_wait *wait)
 		return;
 	as = track_of_waits(thread);
 	put_thread_wait(thread, &waits->own, &as, wait);
+}
+
+void thread_waits_started(struct thread *thread, uint64_t ns, pid_t by)
+{
+	const uint64_t uuid = thread_waits_track(thread);
+	struct wait_events *events;
+
+	if (!uuid || !trace_file_admits(setup_of(thread)->trace))
+		return;
+	events = &thread->waits->events;
+	note_number("started_by_tid", (uint64_t)by, &events->names,
+		    &events->fields, &events->interned);
+	wait_events_put(events, TYPE_INSTANT, uuid, ns, OUT_STARTED);
 }
 
 static void put_suspension(struct thread *thread, uint32_t number)

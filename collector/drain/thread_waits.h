@@ -7,6 +7,7 @@
 #define PERFREC_COLLECTOR_DRAIN_THREAD_WAITS_H
 
 #include <stdint.h>
+#include <sys/types.h>
 
 struct thread;
 struct thread_wait;
@@ -17,6 +18,9 @@ struct thread_wait;
  * thread_waits_flush() at the latest. The first one makes the track. Drops the
  * wait without memory, or while the disk hangs (trace_file_admits()). */
 void thread_waits_tell(struct thread *thread, const struct thread_wait *wait);
+/* Adds an instant at @ns (BOOTTIME), when the thread @by (outer id) started this
+ * one. Drops it like a wait. */
+void thread_waits_started(struct thread *thread, uint64_t ns, pid_t by);
 /* Adds a suspension of stack @number (0: the thread's own, 1 and up: a
  * context's), on a track below its own. */
 void thread_waits_suspended(struct thread *thread, uint32_t number,

@@ -62,6 +62,7 @@ static int begin_read_wait(struct trace_waits *waits, struct trace_event *event)
 		.thread = event->track,
 		.from_ns = event->ns,
 		.to_ns = event->ns,
+		.is_start = event->kind == TRACE_INSTANT,
 		.object = trace_texts_number(
 			&waits->texts, (const uint8_t *)object, strlen(object))
 	};
@@ -89,7 +90,10 @@ static int begin_read_wait(struct trace_waits *waits, struct trace_event *event)
 			wait.woken_tid = (int64_t)argument.number;
 		else if (trace_argument_is(&argument, "woken_in"))
 			wait.woken_in = text_of_argument(waits, &argument);
-		else if (trace_argument_is(&argument, "result"))
+		else if (trace_argument_is(&argument, "started_by_tid")) {
+			wait.end = WAIT_END_THREAD;
+			wait.woken_tid = (int64_t)argument.number;
+		} else if (trace_argument_is(&argument, "result"))
 			result = trace_argument_has_text(&argument, "timed out")
 					 ? WAIT_END_TIMEOUT
 				 : trace_argument_has_text(&argument,
@@ -138,6 +142,9 @@ static int take_wait_event(struct trace_waits *waits, struct trace_event *event)
 			return -ENOMEM;
 		waits->flows[waits->flow_count++] = flow;
 	}
+	if (event->kind == TRACE_INSTANT && !holds &&
+	    !strcmp(trace_reader_text(waits->reader, event->name), OUT_STARTED))
+		return begin_read_wait(waits, event);
 	if (!event->slice)
 		return 0;
 	/* The number of an open slice counts from 1 on: it may have begun

@@ -7,6 +7,7 @@
 #ifndef PERFREC_COLLECTOR_READ_TRACE_WAITS_H
 #define PERFREC_COLLECTOR_READ_TRACE_WAITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,9 @@ enum wait_end {
 struct trace_wait {
 	const struct trace_track *thread;
 	uint64_t from_ns, to_ns; /* CLOCK_BOOTTIME */
+	/* No wait, but the moment when the waker started the thread or process;
+	 * from_ns is to_ns. */
+	bool is_start;
 	enum wait_end end;
 	uint32_t object; /* name of the slice, such as "[pipe 5711]" */
 	uint32_t lock; /* "mutex app+0x4080" */

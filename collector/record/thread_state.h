@@ -50,6 +50,9 @@ struct thread {
 	/* Called for each wait, in order; NULL: not requested. */
 	void (*told_wait)(struct thread *thread,
 			  const struct thread_wait *wait);
+	/* Called when the start of the thread is known: at @ns (BOOTTIME), by
+	 * the thread @by (outer id). NULL: not requested. */
+	void (*told_start)(struct thread *thread, uint64_t ns, pid_t by);
 	/* Parts of other rooms; NULL until first used. */
 	struct thread_notes *notes; /* drain/thread_notes.c */
 	struct thread_cpu *cpu; /* samples/thread_cpu.c */

@@ -16,7 +16,7 @@ enum kernel_event_kind {
 	KERNEL_FAULT, /* value: page faults */
 	KERNEL_COUNTER, /* value: of hardware counter flag */
 	/* Changes of the thread's state: see sched_track.h. */
-	KERNEL_START,
+	KERNEL_START, /* value: id of the thread that started it */
 	/* Runs on cpu. flag: the object of the wait is known; value: the
 	 * object, a const char * that the recording owns, or 0. */
 	KERNEL_IN,

@@ -730,7 +730,8 @@ void cpu_threads_fork(struct cpu_threads *threads,
 	if (thread->ended)
 		thread = new_thread(threads, record->pid, record->tid);
 	if (thread && threads->switches)
-		push_event(threads, thread, KERNEL_START, record->ns, 0);
+		push_event(threads, thread, KERNEL_START, record->ns,
+			   (uint64_t)record->parent_tid);
 	if (!thread || !parent)
 		return;
 	memcpy(thread->name, parent->name, sizeof(thread->name));

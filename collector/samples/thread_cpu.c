@@ -103,6 +103,11 @@ static void follow_wait(struct thread *thread, const struct kernel_event *event)
 	case KERNEL_DELAY:
 	case KERNEL_ANCHOR:
 		return;
+	case KERNEL_START:
+		if (thread->told_start)
+			thread->told_start(thread, event->ns,
+					   (pid_t)event->value);
+		break;
 	case KERNEL_IN:
 		if (wait.from_ns && thread->told_wait)
 			thread->told_wait(thread, &wait);

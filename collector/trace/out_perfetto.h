@@ -24,6 +24,8 @@
 /* The name of a track of a thread's waits, which do not overlap and are not
  * calls. Readers identify it by this name. */
 #define OUT_TRACK_WAITS "perfrec: waits"
+/* An instant there: another thread started this one. */
+#define OUT_STARTED "started"
 /* The name of a track below a thread or a context: its slices are times when
  * the thread ran on another stack, all the time or partly (if it switched too
  * often for one slice each). */

@@ -82,9 +82,12 @@ for stage in 0:40 1:400 2:40; do
 	[ "$ms" -ge $((${stage#*:} * 9 / 10)) ] ||
 		fail "stage_${stage%:*} took ${stage#*:} ms, and has $ms on the path"
 done
-# Nothing says who started the first stage; all else is known.
+# main started the first stage.
 expect_eq 'where it stops' \
-	"$(jq -r '[.stops[].why] | unique | join(" ")' in-turn.json)" start
+	"$(jq -r '[.stops[].why] | unique | join(" ")' in-turn.json)" ''
+expect_eq 'starts of threads on the path' \
+	"$(jq '[.hand_overs[] | select(.object == "started") | .times] | add' \
+		in-turn.json)" 1
 
 # From the middle one's end, only.
 path in-turn 'stage_1 > 10ms'

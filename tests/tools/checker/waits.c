@@ -83,6 +83,7 @@ static bool is_clipped(const struct event *event)
 void waits_event(struct trace *trace, struct own_track *own,
 		 const struct event *event, uint32_t name)
 {
+	bool is_first = !own->now_ns;
 	struct wait *wait;
 
 	/* Not in the list of waits. */
@@ -103,7 +104,8 @@ void waits_event(struct trace *trace, struct own_track *own,
 		wait = last_wait(trace, own);
 		wait->to = event->ns;
 		wait->clipped |= is_clipped(event);
-	} else if (event->type != EVENT_INSTANT || !own->depth || own->holds) {
+	} else if (event->type != EVENT_INSTANT || own->holds ||
+		   (!own->depth && !is_first)) {
 		BREAK(trace, WAIT_SLICE,
 		      "track %" PRIu64 ": type %" PRIu64 " with %u open",
 		      own->uuid, event->type, own->depth);
