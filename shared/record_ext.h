@@ -133,13 +133,22 @@ enum record_ext {
 			       * number: id of the owner seen, if it did not
 			       * get the object, 0: none */
 	EXT_SYNC_RELEASE = 38, /* value: enum sync_kind; stamped before the call
-				* that lets a waiter go on; 0 */
+				* that lets a waiter go on; number: 0, or the
+				* clock before that call, if it is over */
 };
 
 enum sync_kind {
 	SYNC_MUTEX = 1,
 	SYNC_CONDITION = 2, /* RELEASE: a signal or a broadcast */
 	SYNC_SEMAPHORE = 3, /* RELEASE: a post */
+	/* A lock for readers and writers. Number of a WAIT: the writer. */
+	SYNC_READ = 4, /* RELEASE: by the last reader */
+	SYNC_WRITE = 5,
+	SYNC_BARRIER = 6, /* RELEASE: the last thread comes */
+	SYNC_THREAD = 7, /* the object is a pthread_t, the number its id; RELEASE:
+			  * that thread ends */
+	SYNC_ONCE = 8, /* RELEASE: the routine has run */
+	SYNC_FUTEX = 9, /* by syscall(); RELEASE: it woke a thread */
 	SYNC_KINDS, /* not a kind */
 };
 

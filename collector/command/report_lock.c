@@ -229,7 +229,7 @@ static void add_part_line(const struct lock_view *view,
 			 ", thread %u %.200s", part->tid, thread);
 	else if (thread[0])
 		snprintf(text + length, sizeof(text) - (size_t)length,
-			 ", thread %.200s", thread);
+			 " by %.200s", thread);
 	add_lock_line(lines, part->ns, text);
 }
 

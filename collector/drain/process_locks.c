@@ -48,7 +48,10 @@
 #define WAIT_NS_MIN 10000u
 
 #define ITEM_WAIT (1ULL << 63) /* of item.c */
+#define ITEM_SHARED (1ULL << 62) /* of a release by a reader */
 #define ITEM_THREAD_BITS 24
+
+#define READERS UINT32_MAX /* of known_lock.owner */
 
 struct known_lock {
 	struct known_lock *next;
@@ -163,6 +166,7 @@ static void take_release(struct process_locks *locks,
 			.generation = (uint32_t)(item->c >> ITEM_THREAD_BITS),
 			.function = item->b },
 		.ns = locks_ns(locks, item->clock),
+		.shared = item->c & ITEM_SHARED,
 	};
 	uint32_t at;
 
@@ -170,7 +174,7 @@ static void take_release(struct process_locks *locks,
 		locks->forgotten_ns = MAX(locks->forgotten_ns, hold.ns);
 		return;
 	}
-	if (known->owner == hold.by.thread)
+	if (known->owner == (hold.shared ? READERS : hold.by.thread))
 		hold.since_ns = known->owned_ns;
 	known->owner = 0;
 	hold.flow =
@@ -221,7 +225,9 @@ static void add_share(struct shares *shares, const struct hold *hold,
 	struct share *share = shares->share;
 	const struct share *end = share + shares->count;
 
-	while (share < end && share->longest.by.thread != hold->by.thread)
+	while (share < end &&
+	       (share->longest.shared != hold->shared ||
+		(!hold->shared && share->longest.by.thread != hold->by.thread)))
 		share++;
 	if (!known || share == &shares->share[HOLDERS_MAX]) {
 		shares->unknown_ns += ns;
@@ -263,13 +269,16 @@ static struct hold longest_holder(const struct shares *shares)
 static void list_hold(struct process_locks *locks, struct hold *hold,
 		      uint64_t from_ns, const struct lock_event *wait)
 {
+	const bool is_rwlock =
+		wait->kind == SYNC_READ || wait->kind == SYNC_WRITE;
+	const enum sync_kind rwlock = hold->shared ? SYNC_READ : SYNC_WRITE;
 	const struct lock_event event = {
 		.address = wait->address,
 		.object = wait->object,
 		.from_ns = from_ns,
 		.to_ns = hold->ns,
 		.thread = hold->by.thread,
-		.kind = wait->kind,
+		.kind = is_rwlock ? (uint8_t)rwlock : wait->kind,
 		.is_hold = true,
 		.held = *hold,
 	};
@@ -379,6 +388,20 @@ static struct hold early_release(struct process_locks *locks,
 	return (struct hold){ 0 };
 }
 
+/* Returns the end of the thread that @wait joined. */
+static struct hold end_of_thread(struct process_locks *locks,
+				 const struct known_lock *known,
+				 const struct lock_wait *wait)
+{
+	uint32_t i = known->count;
+	uint32_t thread = thread_by_inner(locks, wait->owner);
+
+	while (i-- && thread)
+		if (known->hold[i].by.thread == thread)
+			return known->hold[i];
+	return (struct hold){ 0 };
+}
+
 /* Finds the longest holder and the waker of @wait, and lists all holds. */
 static void follow_holds(struct process_locks *locks, struct known_lock *known,
 			 const struct lock_wait *wait, struct lock_event *event)
@@ -403,7 +426,9 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 					     &event->woke);
 	if (!has_release || forgot)
 		event->woke = (struct hold){ 0 };
-	if (wait->kind != SYNC_MUTEX) {
+	if (wait->kind == SYNC_THREAD)
+		event->woke = end_of_thread(locks, known, wait);
+	if (!lock_has_holders(wait->kind)) {
 		list_signal(locks, known, event);
 		return;
 	}
@@ -423,6 +448,17 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 				  event);
 		before_ns = hold->ns;
 	}
+}
+
+/* After @wait its thread has the lock; it may be one of several readers. */
+static void own_lock(struct known_lock *known, const struct lock_wait *wait)
+{
+	uint32_t owner = wait->kind == SYNC_READ ? READERS : wait->thread;
+
+	if (owner == READERS && known->owner == READERS)
+		return;
+	known->owner = owner;
+	known->owned_ns = wait->to_ns;
 }
 
 static void take_wait(struct process_locks *locks,
@@ -445,14 +481,14 @@ static void take_wait(struct process_locks *locks,
 	if (!wait->kind) {
 		list_event(locks, &event);
 	} else if (known) {
+		/* A pthread_t is used again, for other threads. */
 		if (wait->object)
 			known->object = wait->object;
-		event.object = known->object;
+		if (wait->kind != SYNC_THREAD)
+			event.object = known->object;
 		follow_holds(locks, known, wait, &event);
-		if (wait->result == SYNC_GOT && wait->kind == SYNC_MUTEX) {
-			known->owner = wait->thread;
-			known->owned_ns = event.to_ns;
-		}
+		if (wait->result == SYNC_GOT && lock_has_holders(wait->kind))
+			own_lock(known, wait);
 		if (event.to_ns >= event.from_ns + WAIT_NS_MIN)
 			list_event(locks, &event);
 	}
@@ -529,12 +565,14 @@ struct order_item lock_wait_item(uint64_t clock, struct lock_wait *wait)
 	return (struct order_item){ clock, (uintptr_t)wait, 0, ITEM_WAIT };
 }
 
-struct order_item lock_release_item(uint64_t clock, uint64_t address,
+struct order_item lock_release_item(uint64_t clock, enum sync_kind kind,
+				    uint64_t address,
 				    const struct lock_place *place)
 {
 	return (struct order_item){
 		clock, address, place->function,
-		(uint64_t)place->generation << ITEM_THREAD_BITS | place->thread
+		(uint64_t)place->generation << ITEM_THREAD_BITS |
+			place->thread | (kind == SYNC_READ ? ITEM_SHARED : 0)
 	};
 }
 

@@ -72,7 +72,8 @@ struct lock_wait *lock_wait_new(const struct lock_wait *from,
 				struct budget *budget);
 /* The end of @wait, which the item owns. Waits of one thread come in order. */
 struct order_item lock_wait_item(uint64_t clock, struct lock_wait *wait);
-struct order_item lock_release_item(uint64_t clock, uint64_t address,
+struct order_item lock_release_item(uint64_t clock, enum sync_kind kind,
+				    uint64_t address,
 				    const struct lock_place *place);
 
 /* Returns the number of a new thread, or 0 without room. Any thread. */

@@ -30,6 +30,7 @@ struct hold {
 	uint64_t ns; /* of the release; 0: no hold */
 	uint64_t since_ns; /* its start; 0: unknown */
 	uint64_t flow; /* to the waiter that it woke */
+	bool shared; /* by readers; the last one released it */
 	bool listed; /* as an event */
 };
 
@@ -78,6 +79,12 @@ struct process_locks {
 	struct wait_events out;
 	struct wait_places *places; /* NULL until used */
 };
+
+/* Returns true if locks of this kind have holders; others are only signalled. */
+static inline bool lock_has_holders(enum sync_kind kind)
+{
+	return kind == SYNC_MUTEX || kind == SYNC_READ || kind == SYNC_WRITE;
+}
 
 /* --- process_locks_write.c --- */
 

@@ -26,23 +26,59 @@
 #define FLUSH_BYTES 4096
 #define PACKET_BYTES 512
 
+/* What the kinds are called, and what a thread does by a release. */
+static const struct {
+	const char *name, *release;
+} kind_texts[SYNC_KINDS] = {
+	[0] = { "", "" },
+	[SYNC_MUTEX] = { "mutex", "holds" },
+	[SYNC_CONDITION] = { "condition", "signals" },
+	[SYNC_SEMAPHORE] = { "semaphore", "posts" },
+	[SYNC_READ] = { "rwlock", "readers hold" },
+	[SYNC_WRITE] = { "rwlock", "holds" },
+	[SYNC_BARRIER] = { "barrier", "completes" },
+	[SYNC_THREAD] = { "join thread", "ends" },
+	[SYNC_ONCE] = { "once", "has run" },
+	[SYNC_FUTEX] = { "futex", "wakes" },
+};
+
+static struct written_thread *thread_numbered(struct process_locks *locks,
+					      uint32_t number, char name[16])
+{
+	struct written_thread *thread = NULL;
+
+	lock_acquire(&locks->lock);
+	if (number && number < locks->thread_count) {
+		thread = locks->thread[number];
+		memcpy(name, thread->known.name, 16);
+	}
+	lock_release(&locks->lock);
+	return thread;
+}
+
 /* Writes the name of the lock of @event, with brackets. */
 static void name_lock(struct process_locks *locks,
 		      const struct lock_event *event, char out[WAIT_TEXT_BYTES])
 {
-	static const char *const kinds[] = {
-		[SYNC_MUTEX] = "mutex",
-		[SYNC_CONDITION] = "condition",
-		[SYNC_SEMAPHORE] = "semaphore",
-	};
-	char place[WAIT_PLACE_BYTES];
-
-	const char *kind = event->kind ? kinds[event->kind] : "";
+	const char *kind = kind_texts[event->kind].name;
+	const struct hold *end = event->is_hold ? &event->held : &event->woke;
+	const struct written_thread *joined = NULL;
+	char place[WAIT_PLACE_BYTES], name[16];
 
 	/* The kernel's may be of another object in the same place. */
 	if (event->object &&
 	    strncmp(event->object + 1, kind, strlen(kind)) == 0) {
 		snprintf(out, WAIT_TEXT_BYTES, "%s", event->object);
+		return;
+	}
+	if (event->kind == SYNC_THREAD) {
+		if (end->ns)
+			joined = thread_numbered(locks, end->by.thread, name);
+		place[0] = 0;
+		if (joined)
+			snprintf(place, sizeof(place), "%d",
+				 (int)joined->known.tid);
+		wait_text_object(out, kind, place);
 		return;
 	}
 	snprintf(place, sizeof(place), "0x%llx",
@@ -58,20 +94,6 @@ static void put_lock_text(struct process_locks *locks, const char *key,
 {
 	note_text(key, text, &locks->out.names, &locks->out.fields,
 		  &locks->out.interned);
-}
-
-static struct written_thread *thread_numbered(struct process_locks *locks,
-					      uint32_t number, char name[16])
-{
-	struct written_thread *thread = NULL;
-
-	lock_acquire(&locks->lock);
-	if (number && number < locks->thread_count) {
-		thread = locks->thread[number];
-		memcpy(name, thread->known.name, 16);
-	}
-	lock_release(&locks->lock);
-	return thread;
 }
 
 static void put_lock_function(struct process_locks *locks, const char *key,
@@ -125,8 +147,11 @@ static void write_lock_wait(struct process_locks *locks,
 				     });
 		return;
 	}
-	put_lock_text(locks, "lock", lock);
-	if (event->kind == SYNC_MUTEX)
+	if (event->kind != SYNC_THREAD)
+		put_lock_text(locks, "lock", lock);
+	if (event->held.shared)
+		put_lock_text(locks, "held_by", OUT_READERS);
+	else if (lock_has_holders(event->kind))
 		put_party(locks, "held", &event->held, "unknown");
 	put_party(locks, "woken", got ? &event->woke : &(struct hold){ 0 },
 		  event->result == SYNC_TIMED_OUT ? "outside" : "unknown");
@@ -178,21 +203,26 @@ static uint64_t hold_track(struct process_locks *locks,
 static void write_lock_hold(struct process_locks *locks,
 			    const struct lock_event *event, const char *lock)
 {
-	char name[WAIT_TEXT_BYTES + 8];
+	char name[WAIT_TEXT_BYTES + 16];
 	struct written_thread *thread =
 		thread_numbered(locks, event->thread, name);
 	uint64_t uuid = hold_track(locks, thread, event);
 
 	if (!uuid)
 		return;
-	snprintf(name, sizeof(name), "%s %s",
-		 event->kind == SYNC_MUTEX	 ? "holds"
-		 : event->kind == SYNC_CONDITION ? "signals"
-						 : "posts",
-		 lock);
-	put_lock_text(locks, "lock", lock);
-	put_lock_function(locks, "in", &event->held.by);
-	if (event->kind != SYNC_MUTEX) {
+	if (event->kind == SYNC_THREAD) {
+		snprintf(name, sizeof(name), "%s",
+			 kind_texts[event->kind].release);
+	} else {
+		snprintf(name, sizeof(name), "%s %s",
+			 kind_texts[event->kind].release, lock);
+		put_lock_text(locks, "lock", lock);
+	}
+	if (event->held.shared)
+		put_lock_text(locks, "held_by", OUT_READERS);
+	else
+		put_lock_function(locks, "in", &event->held.by);
+	if (!lock_has_holders(event->kind)) {
 		bytes_fixed64(&locks->out.fields, TAG_TRACK_EVENT_FLOW_IDS,
 			      event->held.flow);
 		wait_events_put(&locks->out, TYPE_INSTANT, uuid, event->to_ns,

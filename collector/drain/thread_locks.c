@@ -87,13 +87,29 @@ static uint64_t clock_of(const struct thread *thread, uint64_t ns)
 		       : ns;
 }
 
+static void feed_release(struct thread *thread, const struct record *cells,
+			 const struct cct_node *top)
+{
+	const uint64_t clock = cells[0].clock, before = cells[1].clock;
+	struct lock_place place = { .thread = thread->locks->number };
+
+	if (top->parent) {
+		place.function = top->function->address;
+		place.generation = top->function->generation;
+	}
+	order_feed(thread->locks->stream,
+		   lock_release_item(
+			   before && before < clock ? before : clock,
+			   (enum sync_kind)record_ext_value(cells[0].word),
+			   cells[1].word, &place));
+}
+
 int thread_locks_record(struct thread *thread, struct replay *replay,
 			const struct record *cells, size_t count)
 {
 	const enum record_ext ext = record_ext(cells[0].word);
 	const uint32_t value = record_ext_value(cells[0].word);
 	const uint64_t clock = cells[0].clock;
-	const struct cct_node *top = replay_top_node(replay);
 	struct thread_locks *locks;
 	uint64_t ns;
 
@@ -130,22 +146,7 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
 		feed_wait(thread, clock, &locks->wait);
 		return 0;
 	default:
-		order_feed(
-			locks->stream,
-			lock_release_item(
-				clock, cells[1].word,
-				&(struct lock_place){
-					.thread = locks->number,
-					.function =
-						top->parent
-							? top->function->address
-							: 0,
-					.generation =
-						top->parent
-							? top->function
-								  ->generation
-							: 0,
-				}));
+		feed_release(thread, cells, replay_top_node(replay));
 		return 0;
 	}
 }

@@ -340,7 +340,7 @@ static int count_holders(struct lock_sums *sums, struct trace_waits *waits,
 	for (size_t i = 0; i < waits->hold_count; i++) {
 		const struct trace_hold *hold = &waits->holds[i];
 		struct lock_part part = { .function = hold->in,
-					  .tid = (uint32_t)hold->thread->tid,
+					  .thread = hold->by,
 					  .times = 1,
 					  .ns = shares[i] };
 		struct time_range cut;
@@ -348,7 +348,10 @@ static int count_holders(struct lock_sums *sums, struct trace_waits *waits,
 		if (!has_lock_row(sums, hold->thread, hold->lock, &part.row) ||
 		    !cut_to_range(range, hold->from_ns, hold->to_ns, &cut))
 			continue;
-		part.thread = lock_thread_name(waits, hold->thread);
+		if (!hold->by) {
+			part.tid = (uint32_t)hold->thread->tid;
+			part.thread = lock_thread_name(waits, hold->thread);
+		}
 		if (count_part(sums, &part))
 			return -ENOMEM;
 	}

@@ -121,6 +121,8 @@ static int begin_read_hold(struct trace_waits *waits, struct trace_event *event)
 			hold.lock = text_of_argument(waits, &argument);
 		else if (trace_argument_is(&argument, "in"))
 			hold.in = text_of_argument(waits, &argument);
+		else if (trace_argument_is(&argument, "held_by"))
+			hold.by = text_of_argument(waits, &argument);
 	if (grow_array_from(&waits->budget, waits->holds, waits->hold_room,
 			    waits->hold_count + 1))
 		return -ENOMEM;

@@ -46,6 +46,7 @@ struct trace_hold {
 	uint64_t from_ns, to_ns;
 	uint32_t lock;
 	uint32_t in; /* function that released it */
+	uint32_t by; /* 0: the thread; else whom it is one of: "readers" */
 };
 
 struct trace_waits {

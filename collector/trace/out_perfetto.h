@@ -35,6 +35,8 @@
 /* The name of tracks below a thread: its slices are times when it held a lock
  * that others waited for, its instants are signals and posts. */
 #define OUT_TRACK_LOCKS "perfrec: locks"
+/* "held_by" of a lock that readers held. */
+#define OUT_READERS "readers"
 /* Returns true if the @bytes at @name are one of these three names. */
 bool out_perfetto_is_waits(const void *name, size_t bytes);
 /* A release is stamped before it happens, and its thread may lose its CPU in

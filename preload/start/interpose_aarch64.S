@@ -49,6 +49,8 @@ vfork:
 	.balign	16
 syscall:
 	.cfi_startproc
+	cmp	x0, #SYS_futex
+	b.eq	interpose_futex
 	stp	x0, x1, [sp, #-80]!
 	.cfi_adjust_cfa_offset 80
 	stp	x2, x3, [sp, #16]

@@ -66,13 +66,16 @@ vfork:
 	.size	vfork, . - vfork
 
 /* long syscall(long number, ...): passes relevant calls to C, then jumps to the
- * real function with all arguments in place. */
+ * real function with all arguments in place. Only C calls the real function for
+ * futexes. */
 	.globl	syscall
 	.type	syscall, @function
 	.balign	16
 syscall:
 	.cfi_startproc
 	endbr64
+	cmpq	$SYS_futex, %rdi
+	je	interpose_futex
 	push	%rdi
 	push	%rsi
 	push	%rdx

@@ -6,11 +6,13 @@
 #include "preload/flow/interpose_jump.h"
 #include "preload/ring/slot.h"
 #include "preload/start/thread_figures.h"
+#include "preload/sync/interpose_sync.h"
 
 static void thread_is_over(void)
 {
 	cpu_timer_thread_ends();
 	thread_figures_tell();
+	interpose_sync_thread_ends();
 	slot_detach();
 }
 

@@ -71,8 +71,7 @@ COND_FUNCTIONS(PASS_OLD)
 COND_FUNCTIONS(DECLARE_NEW)
 #undef DECLARE_NEW
 
-/* Before a wait, which releases @mutex. */
-static void release_mutex(const pthread_mutex_t *mutex)
+void sync_release_mutex(const pthread_mutex_t *mutex)
 {
 	if (sync_mutex_wakes(mutex))
 		sync_put(EXT_SYNC_RELEASE, SYNC_MUTEX, mutex, 0);
@@ -84,7 +83,7 @@ int new_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 
 	if (!sync_is_recorded())
 		return real(condition, mutex);
-	release_mutex(mutex);
+	sync_release_mutex(mutex);
 	return RECORD_WAIT(SYNC_CONDITION, condition, 0,
 			   real(condition, mutex));
 }
@@ -97,7 +96,7 @@ int new_pthread_cond_timedwait(pthread_cond_t *condition,
 
 	if (!sync_is_recorded())
 		return real(condition, mutex, until);
-	release_mutex(mutex);
+	sync_release_mutex(mutex);
 	return RECORD_WAIT(SYNC_CONDITION, condition, 0,
 			   real(condition, mutex, until));
 }
@@ -110,7 +109,7 @@ ATTR_EXPORT int pthread_cond_clockwait(pthread_cond_t *condition,
 
 	if (!sync_is_recorded())
 		return real(condition, mutex, clock, until);
-	release_mutex(mutex);
+	sync_release_mutex(mutex);
 	return RECORD_WAIT(SYNC_CONDITION, condition, 0,
 			   real(condition, mutex, clock, until));
 }
@@ -122,17 +121,21 @@ static bool is_awaited(const pthread_cond_t *condition)
 	return atom_load_rlx(&condition->__data.__wrefs) >> 3;
 }
 
-int new_pthread_cond_signal(pthread_cond_t *condition)
+void sync_signal(const pthread_cond_t *condition)
 {
 	if (is_awaited(condition) && sync_is_recorded())
 		sync_put(EXT_SYNC_RELEASE, SYNC_CONDITION, condition, 0);
+}
+
+int new_pthread_cond_signal(pthread_cond_t *condition)
+{
+	sync_signal(condition);
 	return NEXT(pthread_cond_signal)(condition);
 }
 
 int new_pthread_cond_broadcast(pthread_cond_t *condition)
 {
-	if (is_awaited(condition) && sync_is_recorded())
-		sync_put(EXT_SYNC_RELEASE, SYNC_CONDITION, condition, 0);
+	sync_signal(condition);
 	return NEXT(pthread_cond_broadcast)(condition);
 }
 

@@ -62,30 +62,7 @@ uint32_t g_sync_recording;
 	  (semaphore, clock, until))                                          \
 	X(sem_post, (sem_t * semaphore), (semaphore))
 
-/* The real functions. Each pointer first leads to a function that finds them
- * all. */
-#define DECLARE(name, parameters, arguments) \
-	static int find_##name parameters;   \
-	static int(*g_real_##name) parameters = find_##name;
-SYNC_FUNCTIONS(DECLARE)
-#undef DECLARE
-
-static void find_sync_functions(void)
-{
-#define FIND(name, parameters, arguments) \
-	g_real_##name = (int(*) parameters)find_next(#name);
-	SYNC_FUNCTIONS(FIND)
-#undef FIND
-}
-
-#define FIND_FIRST(name, parameters, arguments) \
-	static int find_##name parameters       \
-	{                                       \
-		find_sync_functions();          \
-		return g_real_##name arguments; \
-	}
-SYNC_FUNCTIONS(FIND_FIRST)
-#undef FIND_FIRST
+SYNC_FUNCTIONS(REAL_FUNCTION)
 
 void interpose_sync_record(bool on)
 {
@@ -123,23 +100,10 @@ uint32_t sync_result_of(int error)
 
 /* --- mutexes -------------------------------------------------------------- */
 
-/* Returns the id of this thread, which has a slot. */
-static int own_tid(void)
-{
-	/* relaxed: only this thread changes it */
-	return (int)atom_load_rlx(&t_thread.slot->tid);
-}
-
 static int mutex_word(const pthread_mutex_t *mutex)
 {
 	/* relaxed: it only decides about a record */
 	return atom_load_rlx(&mutex->__data.__lock);
-}
-
-static uint32_t mutex_owner(const pthread_mutex_t *mutex)
-{
-	/* relaxed: a claim, which the collector compares with releases */
-	return (uint32_t)atom_load_rlx(&mutex->__data.__owner);
 }
 
 /* Returns true if the mutex of @kind knows its owner by its type. */
@@ -150,9 +114,7 @@ static bool checks_owner(int kind)
 	return type && type != MUTEX_ADAPTIVE;
 }
 
-/* Returns true if locking @mutex, whose word is not 0, will wait for another
- * thread. */
-static bool will_wait(const pthread_mutex_t *mutex)
+bool sync_mutex_waits(const pthread_mutex_t *mutex)
 {
 	/* relaxed: constant */
 	int kind = atom_load_rlx(&mutex->__data.__kind);
@@ -161,7 +123,8 @@ static bool will_wait(const pthread_mutex_t *mutex)
 	    !((uint32_t)mutex_word(mutex) & MUTEX_LOCK_BITS))
 		return false;
 	return sync_is_recorded() &&
-	       !(checks_owner(kind) && (int)mutex_owner(mutex) == own_tid());
+	       !(checks_owner(kind) &&
+		 (int)sync_mutex_owner(mutex) == sync_own_tid());
 }
 
 bool sync_mutex_wakes(const pthread_mutex_t *mutex)
@@ -176,14 +139,15 @@ bool sync_mutex_wakes(const pthread_mutex_t *mutex)
 	if ((kind & MUTEX_TYPE) == MUTEX_RECURSIVE && mutex->__data.__count > 1)
 		return false;
 	return sync_is_recorded() &&
-	       !(checks_owner(kind) && (int)mutex_owner(mutex) != own_tid());
+	       !(checks_owner(kind) &&
+		 (int)sync_mutex_owner(mutex) != sync_own_tid());
 }
 
 ATTR_NOINLINE static int lock_held(pthread_mutex_t *mutex)
 {
-	if (!will_wait(mutex))
+	if (!sync_mutex_waits(mutex))
 		return g_real_pthread_mutex_lock(mutex);
-	return RECORD_WAIT(SYNC_MUTEX, mutex, mutex_owner(mutex),
+	return RECORD_WAIT(SYNC_MUTEX, mutex, sync_mutex_owner(mutex),
 			   g_real_pthread_mutex_lock(mutex));
 }
 
@@ -197,18 +161,18 @@ ATTR_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 ATTR_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex,
 					const struct timespec *until)
 {
-	if (!mutex_word(mutex) || !will_wait(mutex))
+	if (!mutex_word(mutex) || !sync_mutex_waits(mutex))
 		return g_real_pthread_mutex_timedlock(mutex, until);
-	return RECORD_WAIT(SYNC_MUTEX, mutex, mutex_owner(mutex),
+	return RECORD_WAIT(SYNC_MUTEX, mutex, sync_mutex_owner(mutex),
 			   g_real_pthread_mutex_timedlock(mutex, until));
 }
 
 ATTR_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
 					const struct timespec *until)
 {
-	if (!mutex_word(mutex) || !will_wait(mutex))
+	if (!mutex_word(mutex) || !sync_mutex_waits(mutex))
 		return g_real_pthread_mutex_clocklock(mutex, clock, until);
-	return RECORD_WAIT(SYNC_MUTEX, mutex, mutex_owner(mutex),
+	return RECORD_WAIT(SYNC_MUTEX, mutex, sync_mutex_owner(mutex),
 			   g_real_pthread_mutex_clocklock(mutex, clock, until));
 }
 

@@ -10,12 +10,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "preload/core/find_next.h"
 #include "preload/core/gate.h"
 #include "preload/core/thread.h"
 #include "shared/atomic.h"
 #include "shared/record_ext.h"
 
 extern uint32_t g_sync_recording;
+
+/* Declares g_real_NAME(), the program's own @name without the shim. The pointer
+ * first leads to a function that finds it, so a call of it is only a jump. */
+#define REAL_FUNCTION(name, parameters, arguments)                   \
+	static int find_##name parameters;                           \
+	static int(*g_real_##name) parameters = find_##name;         \
+	static int find_##name parameters                            \
+	{                                                            \
+		g_real_##name = (int(*) parameters)find_next(#name); \
+		return g_real_##name arguments;                      \
+	}
 
 /* Returns true if this thread records contended calls: it has a slot, because a
  * contended call attaches no thread. */
@@ -34,26 +46,58 @@ static inline bool sync_is_recorded(void)
 bool sync_put(enum record_ext ext, uint32_t value, const void *object,
 	      uint64_t more);
 
+/* Returns the id of this thread, which has a slot. */
+static inline int sync_own_tid(void)
+{
+	/* relaxed: only this thread changes it */
+	return (int)atom_load_rlx(&t_thread.slot->tid);
+}
+
 /* Returns the enum sync_result for @error, the result of a function of
  * pthreads. */
 uint32_t sync_result_of(int error);
+
+/* Returns the id of the thread that @mutex names as its owner; 0: none. */
+static inline uint32_t sync_mutex_owner(const pthread_mutex_t *mutex)
+{
+	/* relaxed: a claim, which the collector compares with releases */
+	return (uint32_t)atom_load_rlx(&mutex->__data.__owner);
+}
+
+/* Returns true if locking @mutex, whose word is not 0, will wait for another
+ * thread, and shall be recorded. */
+bool sync_mutex_waits(const pthread_mutex_t *mutex);
 
 /* Returns true if unlocking @mutex, which this thread holds, will wake a thread
  * that shall be recorded. */
 bool sync_mutex_wakes(const pthread_mutex_t *mutex);
 
-/* Calls @call, which returns 0 or an error, between records of a wait for
- * @object. @owner is evaluated before the call, and again if it failed. */
-#define RECORD_WAIT(kind, object, owner, call)                            \
+/* Returns the id of the running @thread, if a wait for its end shall be
+ * recorded; else 0. */
+uint32_t sync_awaited_thread(pthread_t thread);
+
+/* Puts a RELEASE for the waiters of @mutex, if it has any: this thread is about
+ * to wait for a condition, which releases it. */
+void sync_release_mutex(const pthread_mutex_t *mutex);
+/* Puts a RELEASE for the waiters of @condition, if it has any. */
+void sync_signal(const pthread_cond_t *condition);
+
+/* Calls @call between records of a wait for @object. @result_of makes an enum
+ * sync_result of what it returns. @owner is evaluated before the call, and again
+ * if it failed. */
+#define RECORD_CALL(kind, object, owner, call, result_of)                 \
 	({                                                                \
 		bool put_ = sync_put(EXT_SYNC_WAIT, kind, object, owner); \
-		int result_ = (call);                                     \
-		uint32_t got_ = sync_result_of(result_);                  \
+		__auto_type result_ = (call);                             \
+		uint32_t got_ = result_of(result_);                       \
                                                                           \
 		if (put_)                                                 \
 			sync_put(EXT_SYNC_WAITED, got_, object,           \
 				 got_ == SYNC_GOT ? 0 : (owner));         \
 		result_;                                                  \
 	})
+/* The same for a function of pthreads. */
+#define RECORD_WAIT(kind, object, owner, call) \
+	RECORD_CALL(kind, object, owner, call, sync_result_of)
 
 #endif

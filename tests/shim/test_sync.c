@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "shared/compiler.h"
 #include "shared/record_ext.h"
 #include "tests/shim/mini_collector.h"
 #include "tests/suite.h"
@@ -18,6 +19,11 @@ static struct mini_collector g_mini;
 struct found {
 	uint32_t waits, got, timed_out, failed, releases;
 	uint32_t kinds[SYNC_KINDS]; /* of releases */
+	uint32_t waited[SYNC_KINDS]; /* kinds of waits */
+	uint32_t owned; /* waits that saw an owner */
+	/* Each test also joins threads; these do not count above. */
+	uint32_t joins, joined, ends;
+	uint64_t joins_at; /* address of the last one */
 	uint64_t address; /* of the last one */
 	bool one; /* all have the same address */
 	uint64_t owner, last_owner; /* last ones that are not 0 */
@@ -27,14 +33,28 @@ struct found {
 static void take_record(struct found *found, const struct record *cells,
 			int32_t tid)
 {
+	enum record_ext ext = record_ext(cells[0].word);
 	uint32_t value = record_ext_value(cells[0].word);
 
+	if (ext != EXT_SYNC_WAITED && value == SYNC_THREAD) {
+		found->joins += ext == EXT_SYNC_WAIT;
+		found->ends += ext == EXT_SYNC_RELEASE;
+		if (ext == EXT_SYNC_WAIT)
+			found->joins_at = cells[1].word;
+		return;
+	}
+	if (ext == EXT_SYNC_WAITED && cells[1].word == found->joins_at) {
+		found->joined += value == SYNC_GOT;
+		return;
+	}
 	if (found->address && found->one)
 		ck_assert_uint_eq(cells[1].word, found->address);
 	found->address = cells[1].word;
-	switch (record_ext(cells[0].word)) {
+	switch (ext) {
 	case EXT_SYNC_WAIT:
 		found->waits++;
+		found->waited[value]++;
+		found->owned += cells[1].clock != 0;
 		found->waiter = tid;
 		found->owner = cells[1].clock;
 		break;
@@ -78,6 +98,7 @@ static struct found run_sync(const char *test, uint32_t asks)
 	struct wire_reply settings = { .asks = asks,
 				       .clock = WIRE_CLOCK_BOOTTIME };
 	struct found found = { .one = strcmp(test, "condition") != 0 &&
+				      strcmp(test, "c11") != 0 &&
 				      strcmp(test, "cancelled") != 0 };
 	int status;
 	pid_t pid;
@@ -88,7 +109,7 @@ static struct found run_sync(const char *test, uint32_t asks)
 	mini_collector_accept(&g_mini, settings, CONTROL_ON);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_msg(!status, "%s: %d", test, status);
-	for (uint32_t i = 0; i < 4; i++)
+	for (uint32_t i = 0; i < 8; i++)
 		read_sync_ring(&found, i);
 	return found;
 }
@@ -133,9 +154,10 @@ TEST(sync_end_of_a_wait_is_recorded_in_a_pause)
 	mini_collector_stop(&g_mini);
 }
 
-static const char *const g_uncontended[] = { "alone", "ceiling" };
+static const char *const g_uncontended[] = { "alone", "ceiling",
+					     "rwlock_alone" };
 
-TEST(sync_uncontended_calls_are_not_recorded, EACH(0, 2))
+TEST(sync_uncontended_calls_are_not_recorded, EACH(0, 3))
 {
 	struct found found = run_sync(g_uncontended[_i], WIRE_ASK_SYNC);
 
@@ -171,6 +193,76 @@ TEST(sync_post_and_timeouts_of_a_semaphore_are_recorded)
 	ck_assert_uint_eq(found.got, 1);
 	ck_assert_uint_eq(found.timed_out, 2);
 	ck_assert_uint_eq(found.kinds[SYNC_SEMAPHORE], 1);
+	mini_collector_stop(&g_mini);
+}
+
+TEST(sync_wait_for_a_writer_and_for_a_reader)
+{
+	struct found found = run_sync("rwlock", WIRE_ASK_SYNC);
+
+	ck_assert_uint_eq(found.waited[SYNC_READ], 3);
+	ck_assert_uint_eq(found.waited[SYNC_WRITE], 4);
+	ck_assert_uint_eq(found.got, 3);
+	ck_assert_uint_eq(found.timed_out, 4);
+	/* The last one's own unlock may see a mark still. */
+	ck_assert_uint_ge(found.kinds[SYNC_WRITE], 2);
+	ck_assert_uint_le(found.kinds[SYNC_WRITE], 3);
+	ck_assert_uint_eq(found.kinds[SYNC_READ], 1);
+	/* The last one waits for readers. */
+	ck_assert_uint_eq(found.owned, 6);
+	mini_collector_stop(&g_mini);
+}
+
+struct phase_test {
+	const char *name;
+	enum sync_kind kind;
+	uint32_t waits;
+};
+
+static const struct phase_test g_phases[] = {
+	{ "barrier", SYNC_BARRIER, 1 },
+	{ "once", SYNC_ONCE, 1 },
+	{ "futex", SYNC_FUTEX, 3 },
+	{ "handler", SYNC_SEMAPHORE, 1 },
+};
+
+TEST(sync_point_that_others_reach_is_recorded, EACH(0, ARRAY_SIZE(g_phases)))
+{
+	const struct phase_test *phase = &g_phases[_i];
+	struct found found = run_sync(phase->name, WIRE_ASK_SYNC);
+
+	ck_assert_uint_eq(found.waits, phase->waits);
+	ck_assert_uint_eq(found.waited[phase->kind], phase->waits);
+	ck_assert_uint_eq(found.got, 1);
+	ck_assert_uint_eq(found.releases, 1);
+	ck_assert_uint_eq(found.kinds[phase->kind], 1);
+	ck_assert_int_ne(found.waiter, found.releaser);
+	mini_collector_stop(&g_mini);
+}
+
+TEST(sync_functions_of_c11_are_recorded)
+{
+	struct found found = run_sync("c11", WIRE_ASK_SYNC);
+
+	ck_assert_uint_ge(found.waited[SYNC_MUTEX], 1);
+	ck_assert_uint_eq(found.waited[SYNC_CONDITION], 2);
+	ck_assert_uint_eq(found.timed_out, 2);
+	ck_assert_uint_eq(found.kinds[SYNC_CONDITION], 1);
+	ck_assert_uint_ge(found.kinds[SYNC_MUTEX], 1);
+	ck_assert_uint_eq(found.joins, 1);
+	ck_assert_uint_eq(found.joined, 1);
+	mini_collector_stop(&g_mini);
+}
+
+/* The thread has ended before the third kind of call. */
+TEST(sync_joins_and_ends_of_threads_are_recorded)
+{
+	struct found found = run_sync("join", WIRE_ASK_SYNC);
+
+	ck_assert_uint_eq(found.joins, 3);
+	ck_assert_uint_eq(found.joined, 1);
+	ck_assert_uint_eq(found.ends, 1);
+	ck_assert_uint_eq(found.waits + found.releases, 0);
 	mini_collector_stop(&g_mini);
 }
 

@@ -5,17 +5,21 @@
  */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/futex.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <threads.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "preload/perfrec.h"
 #include "shared/atomic.h"
@@ -238,6 +242,294 @@ static void semaphore(void)
 	must(!sem_post(&g_semaphore) && !sem_wait(&g_semaphore));
 }
 
+static void post_in_handler(int signal)
+{
+	(void)signal;
+	must(!sem_post(&g_semaphore));
+}
+
+static void handler(void)
+{
+	pthread_t thread;
+
+	must(!sem_init(&g_semaphore, 0, 0));
+	must(signal(SIGUSR1, post_in_handler) != SIG_ERR);
+	must(!pthread_create(&thread, NULL, wait_for_post, NULL));
+	/* relaxed: nothing else depends on it */
+	while (!atom_load_rlx((int *)&g_semaphore + 1))
+		sched_yield();
+	must(!raise(SIGUSR1));
+	must(!pthread_join(thread, NULL));
+}
+
+/* --- locks for readers and writers ---------------------------------------- */
+
+static pthread_rwlock_t g_rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static const struct timespec g_past = { 1, 0 };
+
+static void *read_later(void *unused)
+{
+	must(!pthread_rwlock_rdlock(&g_rwlock));
+	must(!pthread_rwlock_unlock(&g_rwlock));
+	return unused;
+}
+
+static void *write_later(void *unused)
+{
+	must(!pthread_rwlock_wrlock(&g_rwlock));
+	must(!pthread_rwlock_unlock(&g_rwlock));
+	return unused;
+}
+
+static void *try_in_vain(void *writes_only)
+{
+	if (!writes_only) {
+		must(pthread_rwlock_timedrdlock(&g_rwlock, &g_past) ==
+		     ETIMEDOUT);
+		must(pthread_rwlock_clockrdlock(&g_rwlock, CLOCK_MONOTONIC,
+						&g_past) == ETIMEDOUT);
+	}
+	must(pthread_rwlock_timedwrlock(&g_rwlock, &g_past) == ETIMEDOUT);
+	must(pthread_rwlock_clockwrlock(&g_rwlock, CLOCK_MONOTONIC, &g_past) ==
+	     ETIMEDOUT);
+	return writes_only;
+}
+
+static pthread_t start_thread(void *(*run)(void *), void *argument)
+{
+	pthread_t thread;
+
+	must(!pthread_create(&thread, NULL, run, argument));
+	return thread;
+}
+
+static void rwlock(void)
+{
+	pthread_t thread;
+
+	/* A writer has it: wait for the mark of a waiting writer, or a
+	 * reader. */
+	must(!pthread_rwlock_wrlock(&g_rwlock));
+	must(pthread_rwlock_wrlock(&g_rwlock) == EDEADLK);
+	must(pthread_rwlock_rdlock(&g_rwlock) == EDEADLK);
+	must(!pthread_join(start_thread(try_in_vain, NULL), NULL));
+	thread = start_thread(read_later, NULL);
+	/* relaxed: nothing else depends on it */
+	while (!(atom_load_rlx(&g_rwlock.__data.__readers) >> 3))
+		sched_yield();
+	must(!pthread_rwlock_unlock(&g_rwlock));
+	must(!pthread_join(thread, NULL));
+	must(!pthread_rwlock_wrlock(&g_rwlock));
+	thread = start_thread(write_later, NULL);
+	/* relaxed: as above */
+	while (!(atom_load_rlx(&g_rwlock.__data.__writers_futex) & 2))
+		sched_yield();
+	must(!pthread_rwlock_unlock(&g_rwlock));
+	must(!pthread_join(thread, NULL));
+	/* Two readers have it, and only the last one's unlock wakes. */
+	must(!pthread_rwlock_rdlock(&g_rwlock));
+	must(!pthread_rwlock_rdlock(&g_rwlock));
+	thread = start_thread(write_later, NULL);
+	/* relaxed: as above */
+	while (!(atom_load_rlx(&g_rwlock.__data.__wrphase_futex) & 2))
+		sched_yield();
+	must(!pthread_rwlock_unlock(&g_rwlock));
+	must(!pthread_rwlock_unlock(&g_rwlock));
+	must(!pthread_join(thread, NULL));
+}
+
+static void rwlock_alone(void)
+{
+	for (int i = 0; i < 3; i++) {
+		must(!pthread_rwlock_rdlock(&g_rwlock));
+		must(!pthread_rwlock_timedrdlock(&g_rwlock, &g_past));
+		must(pthread_rwlock_trywrlock(&g_rwlock) == EBUSY);
+		must(!pthread_rwlock_unlock(&g_rwlock));
+		must(!pthread_rwlock_unlock(&g_rwlock));
+		must(!pthread_rwlock_wrlock(&g_rwlock));
+		must(pthread_rwlock_tryrdlock(&g_rwlock) == EBUSY);
+		must(!pthread_rwlock_unlock(&g_rwlock));
+	}
+}
+
+/* --- points that other threads reach -------------------------------------- */
+
+static pthread_barrier_t g_barrier;
+static pthread_once_t g_once = PTHREAD_ONCE_INIT;
+static int g_word, g_runs;
+
+static void *reach_barrier(void *unused)
+{
+	must(pthread_barrier_wait(&g_barrier) <= 0);
+	return unused;
+}
+
+static void barrier(void)
+{
+	pthread_t thread;
+
+	must(!pthread_barrier_init(&g_barrier, NULL, 2));
+	thread = start_thread(reach_barrier, NULL);
+	/* relaxed: nothing else depends on it */
+	while (!atom_load_rlx((int *)&g_barrier))
+		sched_yield();
+	must(pthread_barrier_wait(&g_barrier) <= 0);
+	must(!pthread_join(thread, NULL));
+	must(!pthread_barrier_destroy(&g_barrier));
+}
+
+/* /proc shows the call of a thread: number and arguments. */
+static void wait_until_blocked(int tid)
+{
+	char path[64], text[256] = "";
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", tid);
+	do {
+		FILE *file = fopen(path, "r");
+
+		must(file != NULL);
+		must(fgets(text, sizeof(text), file) != NULL);
+		must(!fclose(file));
+		sched_yield();
+	} while (strncmp(text, "202 ", 4) != 0 && strncmp(text, "98 ", 3) != 0);
+}
+
+static int g_second;
+
+static void *second_of_once(void *unused)
+{
+	/* relaxed: nothing else depends on it */
+	atom_store_rlx(&g_second, (int)syscall(SYS_gettid));
+	must(!pthread_once(&g_once, abort));
+	return unused;
+}
+
+static pthread_t g_thread;
+
+static void first_of_once(void)
+{
+	g_runs++;
+	g_thread = start_thread(second_of_once, NULL);
+	/* relaxed: as above */
+	while (!atom_load_rlx(&g_second))
+		sched_yield();
+	wait_until_blocked(g_second);
+}
+
+static void once(void)
+{
+	must(!pthread_once(&g_once, first_of_once));
+	must(!pthread_once(&g_once, abort));
+	must(!pthread_join(g_thread, NULL));
+	must(g_runs == 1);
+}
+
+static void *wait_for_word(void *unused)
+{
+	errno = 77;
+	must(syscall(SYS_futex, &g_word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL,
+		     0) == 0);
+	must(errno == 77);
+	return unused;
+}
+
+static void futex(void)
+{
+	const struct timespec soon = { 0, 1000 };
+	pthread_t thread;
+	int woken;
+
+	must(syscall(SYS_futex, &g_word, FUTEX_WAIT_PRIVATE, 1, NULL) == -1 &&
+	     errno == EAGAIN);
+	/* The mask of bits is the last argument: 0 is an error. */
+	must(syscall(SYS_futex, &g_word, FUTEX_WAIT_BITSET_PRIVATE, 0, &g_past,
+		     NULL, 4) == -1 &&
+	     errno == ETIMEDOUT);
+	must(syscall(SYS_futex, &g_word, 99, 0, &soon, NULL, 0) == -1 &&
+	     errno == ENOSYS);
+	must(syscall(SYS_futex, &g_word, FUTEX_WAKE_PRIVATE, 1) == 0);
+	thread = start_thread(wait_for_word, NULL);
+	do {
+		sched_yield();
+		woken = (int)syscall(SYS_futex, &g_word,
+				     FUTEX_WAKE_BITSET_PRIVATE, 1, NULL, NULL,
+				     8);
+	} while (!woken);
+	must(woken == 1);
+	must(!pthread_join(thread, NULL));
+}
+
+static void *wait_for_word_0(void *unused)
+{
+	/* relaxed: nothing else depends on it */
+	while (!atom_load_rlx(&g_word))
+		sched_yield();
+	return unused;
+}
+
+static void join(void)
+{
+	pthread_t thread = start_thread(wait_for_word_0, NULL);
+	void *result;
+
+	must(pthread_timedjoin_np(thread, &result, &g_past) == ETIMEDOUT);
+	must(pthread_clockjoin_np(thread, &result, CLOCK_MONOTONIC, &g_past) ==
+	     ETIMEDOUT);
+	must(pthread_tryjoin_np(thread, &result) == EBUSY);
+	/* relaxed: nothing else depends on it */
+	atom_store_rlx(&g_word, 1);
+	must(!pthread_join(thread, &result));
+	must(!result);
+}
+
+/* --- <threads.h> ---------------------------------------------------------- */
+
+static mtx_t g_mutex;
+static cnd_t g_changed;
+
+static int use_c11(void *unused)
+{
+	(void)unused;
+	must(mtx_timedlock(&g_mutex, &g_past) == thrd_timedout);
+	must(mtx_lock(&g_mutex) == thrd_success);
+	must(cnd_timedwait(&g_changed, &g_mutex, &g_past) == thrd_timedout);
+	g_word = 1; /* under the lock */
+	must(cnd_wait(&g_changed, &g_mutex) == thrd_success);
+	must(mtx_unlock(&g_mutex) == thrd_success);
+	/* The main thread joins this one. */
+	wait_until_blocked(getpid());
+	return 5;
+}
+
+static int c11_word(void)
+{
+	/* relaxed: nothing else depends on it */
+	return atom_load_rlx((int *)&g_mutex);
+}
+
+static void c11(void)
+{
+	thrd_t thread;
+	int result;
+
+	must(mtx_init(&g_mutex, mtx_timed) == thrd_success);
+	must(cnd_init(&g_changed) == thrd_success);
+	must(mtx_lock(&g_mutex) == thrd_success);
+	must(thrd_create(&thread, use_c11, NULL) == thrd_success);
+	/* The mark stays after the timeout, so wait for the call. */
+	while (c11_word() != 2)
+		sched_yield();
+	while (!g_word) {
+		must(mtx_unlock(&g_mutex) == thrd_success);
+		sched_yield();
+		must(mtx_lock(&g_mutex) == thrd_success);
+	}
+	must(cnd_signal(&g_changed) == thrd_success);
+	must(mtx_unlock(&g_mutex) == thrd_success);
+	must(thrd_join(thread, &result) == thrd_success && result == 5);
+	must(cnd_broadcast(&g_changed) == thrd_success);
+}
+
 #if defined(__x86_64__)
 __asm__(".symver old_timedwait, pthread_cond_timedwait@GLIBC_2.2.5");
 __asm__(".symver old_signal, pthread_cond_signal@GLIBC_2.2.5");
@@ -329,6 +621,14 @@ static const struct {
 	{ "cancelled", cancelled },
 	{ "semaphore", semaphore },
 	{ "old_version", old_version },
+	{ "handler", handler },
+	{ "rwlock", rwlock },
+	{ "rwlock_alone", rwlock_alone },
+	{ "barrier", barrier },
+	{ "once", once },
+	{ "futex", futex },
+	{ "join", join },
+	{ "c11", c11 },
 	{ "filtered", filtered },
 };
 

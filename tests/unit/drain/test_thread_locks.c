@@ -105,6 +105,65 @@ TEST(thread_locks_wait_has_holder_and_waker)
 	ck_assert(!trace_has("unknown"));
 }
 
+/* They have no ids; the last one woke the writer. */
+TEST(thread_locks_readers_hold_a_lock)
+{
+	begin_rig();
+	put(1, EXT_SYNC_WAIT, SYNC_WRITE, 10, LOCK, 0);
+	put(0, EXT_SYNC_RELEASE, SYNC_READ, 15, LOCK, 0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0);
+	end_rig();
+	ck_assert(trace_has("readers hold rwlock"));
+	ck_assert(!trace_has("held_by_tid"));
+	ck_assert(trace_has("worker-0"));
+	ck_assert(!trace_has("unknown"));
+}
+
+/* 10 ms of the writer, then 3 ms of readers. */
+TEST(thread_locks_writer_holds_longer_than_readers)
+{
+	begin_rig();
+	put(1, EXT_SYNC_WAIT, SYNC_WRITE, 10, LOCK, 100);
+	put(2, EXT_SYNC_WAIT, SYNC_READ, 11, LOCK, 100);
+	put(0, EXT_SYNC_RELEASE, SYNC_WRITE, 20, LOCK, 0);
+	put(2, EXT_SYNC_WAITED, SYNC_GOT, 20, LOCK, 0);
+	put(2, EXT_SYNC_RELEASE, SYNC_READ, 23, LOCK, 0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 23, LOCK, 0);
+	end_rig();
+	ck_assert(trace_has("held_by_tid"));
+	ck_assert(trace_has("holds rwlock"));
+	ck_assert(trace_has("readers hold rwlock"));
+	ck_assert(!trace_has("unknown"));
+}
+
+/* The thread before it at the same address was another one. */
+TEST(thread_locks_join_waits_for_the_end_of_its_thread)
+{
+	begin_rig();
+	put(2, EXT_SYNC_RELEASE, SYNC_THREAD, 12, LOCK, 0);
+	put(1, EXT_SYNC_WAIT, SYNC_THREAD, 10, LOCK, 100);
+	put(0, EXT_SYNC_RELEASE, SYNC_THREAD, 15, LOCK, 0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0);
+	end_rig();
+	ck_assert(trace_has("[join thread 100]"));
+	ck_assert(trace_has("worker-0"));
+	ck_assert(!trace_has("worker-2"));
+	ck_assert(!trace_has("held_by"));
+}
+
+/* Its stamp is late, as that of a thread that was preempted after the call. */
+TEST(thread_locks_release_has_the_clock_before_its_call)
+{
+	begin_rig();
+	put(1, EXT_SYNC_WAIT, SYNC_FUTEX, 10, LOCK, 0);
+	put(0, EXT_SYNC_RELEASE, SYNC_FUTEX, 17, LOCK,
+	    g_rig->start_ns + 15 * MS);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0);
+	end_rig();
+	ck_assert(trace_has("worker-0"));
+	ck_assert(trace_has("wakes futex"));
+}
+
 struct unproved {
 	const char *what;
 	uint32_t result, release_ms; /* 0: none */
