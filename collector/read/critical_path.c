@@ -17,19 +17,16 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
+#include "collector/read/all_waits.h"
+#include "collector/read/open_calls.h"
 #include "collector/read/thread_choice.h"
-#include "collector/read/trace_index.h"
 #include "collector/read/trace_sched.h"
-#include "collector/read/trace_switches.h"
 #include "collector/read/trace_waits.h"
 #include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
 
 #define MEMORY_MAX (UINT64_C(1) << 30)
-/* A shorter time off a CPU counts as a part of the call, not as a wait. */
-#define UNREAD_NS_MIN 10000u
 #define PASSED_SHARE 100 /* of a chain: 1 % */
-#define NOT_READ "an unknown object"
 #define OTHER_STACK "[another stack]"
 
 enum piece_kind { PIECE_RAN, PIECE_HAND_OVER, PIECE_OUTSIDE, PIECE_UNKNOWN };
@@ -53,21 +50,7 @@ struct path_thread {
 	struct {
 		size_t at, end; /* remaining pieces */
 	} left[PIECE_KINDS];
-	uint32_t stretch; /* on a CPU: the next one */
-	uint32_t *names; /* of its open calls; texts of the reader */
-	uint32_t name_room, depth;
-};
-
-/* A thread was off the CPU, and not preempted. */
-struct path_gap {
-	const struct trace_track *thread;
-	uint64_t from_ns, to_ns;
-	uint32_t function; /* text of the reader; 0: none */
-};
-
-/* The waits in a function that have a slice. */
-struct path_read {
-	uint64_t waits, outside;
+	struct open_calls calls; /* names: texts of the reader */
 };
 
 struct path_walk {
@@ -77,10 +60,6 @@ struct path_walk {
 	struct path_edge *edges;
 	size_t edge_count, edge_room;
 	struct path_piece *pieces;
-	struct path_gap *gaps;
-	size_t gap_count, gap_room;
-	struct path_read *reads; /* by function of gaps */
-	uint32_t read_room;
 	struct path_thread *threads; /* by number of the track */
 	uint32_t thread_room;
 	struct trace_reader *calls; /* of the second reading */
@@ -105,141 +84,6 @@ static uint32_t path_thread_name(struct path_walk *walk,
 {
 	return path_text(walk,
 			 trace_reader_text(walk->waits->reader, thread->name));
-}
-
-/* --- open calls ----------------------------------------------------------- */
-
-/* If @event begins or ends a call, sets *@out to its thread, which still has the
- * calls before, and returns 1. Otherwise returns 0 or -ENOMEM. */
-static int path_thread_of(struct path_walk *walk,
-			  const struct trace_event *event,
-			  struct path_thread **out)
-{
-	if (!event->track || event->track->kind != TRACE_TRACK_THREAD ||
-	    (event->kind != TRACE_BEGIN && event->kind != TRACE_END))
-		return 0;
-	if (grow_array_zeroed(walk->threads, walk->thread_room,
-			      (size_t)event->track->number + 1))
-		return -ENOMEM;
-	*out = &walk->threads[event->track->number];
-	return 1;
-}
-
-static uint32_t innermost(const struct path_thread *thread)
-{
-	return thread->depth ? thread->names[thread->depth - 1] : 0;
-}
-
-static int change_innermost(struct path_thread *thread,
-			    const struct trace_event *event)
-{
-	/* A damaged trace may have opened calls before the track was a
-	 * thread. */
-	if (grow_array_zeroed(thread->names, thread->name_room,
-			      (size_t)event->depth + 1))
-		return -ENOMEM;
-	thread->depth = event->depth;
-	if (event->kind == TRACE_BEGIN)
-		thread->names[thread->depth++] = event->site ?: event->name;
-	return 0;
-}
-
-/* --- times off a CPU that no wait explains -------------------------------- */
-
-/* Keeps the gaps of the thread before @event: it records nothing while it waits.
- * Its clock and the kernel's are some us apart. */
-static int take_gap_event(void *context, const struct trace_reader *reader,
-			  const struct trace_event *event)
-{
-	struct path_walk *walk = context;
-	struct path_thread *thread;
-	const struct trace_stretch *ran;
-	int got = path_thread_of(walk, event, &thread);
-	uint32_t count;
-
-	(void)reader;
-	if (got <= 0)
-		return got;
-	count = trace_sched_stretches(walk->sched, event->track->tid, &ran);
-	for (; thread->stretch + 1 < count; thread->stretch++) {
-		const struct trace_stretch *left = &ran[thread->stretch];
-		struct path_gap gap = { .thread = event->track,
-					.from_ns = left[0].to,
-					.to_ns = left[1].from,
-					.function = innermost(thread) };
-
-		if (gap.from_ns + (gap.to_ns - gap.from_ns) / 2 > event->ns)
-			break;
-		if (left->why != TRACE_LEFT_WAITS ||
-		    gap.to_ns < gap.from_ns + UNREAD_NS_MIN ||
-		    gap.from_ns < event->track->first_ns)
-			continue;
-		if (grow_array_from(&walk->path->budget, walk->gaps,
-				    walk->gap_room, walk->gap_count + 1))
-			return -ENOMEM;
-		walk->gaps[walk->gap_count++] = gap;
-	}
-	return change_innermost(thread, event);
-}
-
-/* Keeps gaps without a slice, and counts the others by function. */
-static int count_reads(struct path_walk *walk)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < walk->gap_count; i++) {
-		const struct path_gap gap = walk->gaps[i];
-		const struct trace_wait *wait;
-		size_t count = trace_waits_of(walk->waits, gap.thread, &wait);
-		size_t after =
-			search_first(j, count, wait[j].from_ns >= gap.to_ns);
-
-		if (grow_array_zeroed(walk->reads, walk->read_room,
-				      (size_t)gap.function + 1))
-			return -ENOMEM;
-		if (!after || wait[after - 1].to_ns <= gap.from_ns) {
-			walk->gaps[kept++] = gap;
-			continue;
-		}
-		wait += after - 1;
-		walk->reads[gap.function].waits++;
-		walk->reads[gap.function].outside +=
-			wait->end == WAIT_END_OUTSIDE ||
-			wait->end == WAIT_END_TIMEOUT;
-	}
-	walk->gap_count = kept;
-	return 0;
-}
-
-/* A wait without a slice is like the others of its function, by the rule for
- * offcpu.pb.gz: three were read, and nine of ten had the same object. */
-static int add_unread_waits(struct path_walk *walk)
-{
-	struct trace_waits *waits = walk->waits;
-
-	if (count_reads(walk))
-		return -ENOMEM;
-	for (size_t i = 0; i < walk->gap_count; i++) {
-		const struct path_gap *gap = &walk->gaps[i];
-		const struct path_read *read = &walk->reads[gap->function];
-		bool outside = read->waits >= 3 &&
-			       read->outside >= read->waits - read->waits / 10;
-
-		if (grow_array_from(&waits->budget, waits->waits,
-				    waits->wait_room, waits->wait_count + 1))
-			return -ENOMEM;
-		waits->waits[waits->wait_count++] = (struct trace_wait){
-			.thread = gap->thread,
-			.from_ns = gap->from_ns,
-			.to_ns = gap->to_ns,
-			.end = outside ? WAIT_END_OUTSIDE : WAIT_END_UNKNOWN,
-			.object = trace_texts_number(&waits->texts,
-						     (const uint8_t *)NOT_READ,
-						     strlen(NOT_READ)),
-		};
-	}
-	trace_waits_sort(waits);
-	return 0;
 }
 
 /* --- the chain ------------------------------------------------------------ */
@@ -492,12 +336,10 @@ static int make_pieces(struct path_walk *walk)
 		/* 0 is "no pieces", so ends count from 1 on. */
 		thread->left[edge->kind].end = count + 1;
 	}
-	for (uint32_t i = 0; i < walk->thread_room; i++) {
-		walk->threads[i].depth = 0;
+	for (uint32_t i = 0; i < walk->thread_room; i++)
 		for (int j = 0; j < PIECE_KINDS; j++)
 			if (walk->threads[i].left[j].end)
 				walk->threads[i].left[j].end--;
-	}
 	return 0;
 }
 
@@ -602,7 +444,9 @@ static int count_pieces_until(struct path_walk *walk,
 				break;
 			part.to_ns = MIN(piece->to_ns, ns);
 			if (count_piece(walk, track,
-					function_text(walk, innermost(thread)),
+					function_text(walk,
+						      open_calls_innermost(
+							      &thread->calls)),
 					(enum piece_kind)kind, &part))
 				return -ENOMEM;
 			piece->from_ns = part.to_ns;
@@ -624,18 +468,21 @@ static int read_path_calls(struct path_walk *walk, const char *path,
 	if (!err && progress)
 		trace_reader_set_progress(walk->calls, progress);
 	while (!err && trace_reader_next(walk->calls, &event) > 0) {
-		int got = path_thread_of(walk, &event, &thread);
-
-		err = got <= 0 ? got
-			       : count_pieces_until(walk, event.track, thread,
-						    event.ns) ?:
-				 change_innermost(thread, &event);
+		if (!open_calls_change(&event))
+			continue;
+		if (grow_array_zeroed(walk->threads, walk->thread_room,
+				      (size_t)event.track->number + 1))
+			return -ENOMEM;
+		thread = &walk->threads[event.track->number];
+		err = count_pieces_until(walk, event.track, thread, event.ns)
+			      ?: open_calls_take(&thread->calls, &event,
+						 event.site ?: event.name);
 	}
 	for (uint32_t i = 0; !err && i < walk->thread_room; i++) {
 		const struct trace_track *track =
 			trace_reader_track(walk->calls, i);
 
-		walk->threads[i].depth = 0;
+		walk->threads[i].calls.depth = 0;
 		if (track)
 			err = count_pieces_until(walk, track, &walk->threads[i],
 						 UINT64_MAX);
@@ -649,20 +496,10 @@ static int walk_path(struct path_walk *walk, const char *path,
 		     const struct path_wish *wish,
 		     const struct read_progress *progress)
 {
-	const struct trace_waits_also also = { take_gap_event, walk };
-	struct trace_index *index = NULL;
-	int err;
+	int err = all_waits_read(path, progress, &walk->sched, &walk->waits);
 
-	trace_index_read_beside(path, &index);
-	err = trace_sched_read(path, index, progress, &walk->sched);
-	trace_index_free(&index);
-	if (!err)
-		err = trace_waits_read(path, walk->sched ? &also : NULL,
-				       progress, &walk->waits);
 	if (err)
 		return err;
-	if (walk->sched)
-		err = add_unread_waits(walk);
 	walk->path->met_thread = true;
 	for (size_t i = 0; i < wish->call_count && !err; i++)
 		err = walk_call(walk, &wish->calls[i]);
@@ -703,12 +540,10 @@ int critical_path_read(const char *file, const struct path_wish *wish,
 	if (!err && path->texts.refused)
 		err = -ENOMEM;
 	for (uint32_t i = 0; walk.threads && i < walk.thread_room; i++)
-		free(walk.threads[i].names);
+		free(walk.threads[i].calls.values);
 	free(walk.threads);
 	free(walk.pieces);
 	free(walk.edges);
-	free(walk.gaps);
-	free(walk.reads);
 	free(walk.texts);
 	trace_reader_close(&walk.calls);
 	trace_sched_free(&walk.sched);
