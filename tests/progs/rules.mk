@@ -12,9 +12,10 @@ $(O)/tests/progs/%: tests/progs/%.c
 THEME_PROGS = $(filter-out cpu/places families/contained robust/own \
 	  who/context who/context_record, \
 	  $(patsubst tests/progs/%.c,%,$(foreach theme, \
-	  cpu export families heap names overhead robust tools trace waits who, \
+	  cli cpu export families heap names overhead robust tools trace waits who, \
 	  $(wildcard tests/progs/$(theme)/*.c))))
 NO_HOOKS = -fno-instrument-functions
+PROG_FLAGS_cli/calls = -g
 PROG_FLAGS_cpu/children = -g0 $(NO_HOOKS)
 PROG_FLAGS_export/hostile_names = -g -I preload
 PROG_FLAGS_families/fork_returns = -O2

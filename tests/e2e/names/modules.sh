@@ -109,8 +109,9 @@ EXPECTED
 
 # Nothing can be loaded into these: it is said before they run.
 build_calls
+calls=$TOP/tests/progs/cli/calls.c
 for flag in -static -static-pie; do
-	gcc -O1 -finstrument-functions $flag -fPIE -o static calls.c \
+	gcc -O1 -finstrument-functions $flag -fPIE -o static "$calls" \
 		2>/dev/null || continue
 	run "$PERFREC" record -q -o data ./static 10
 	expect_eq "lines about $flag" "$(grep -c 'linked statically' err)" 1
@@ -119,7 +120,7 @@ done
 
 # A program that loads the library but cannot be recorded.
 if command -v musl-gcc >/dev/null; then
-	gcc -c -O1 -finstrument-functions calls.c -o calls.o &&
+	gcc -c -O1 -finstrument-functions "$calls" -o calls.o &&
 		printf '%s\n' 'void __cyg_profile_func_enter(void) {}' \
 			'void __cyg_profile_func_exit(void) {}' >empty.c &&
 		musl-gcc -w -o musl calls.o empty.c || fail 'cannot link with musl'
