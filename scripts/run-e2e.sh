@@ -48,6 +48,9 @@ check_times()
 			echo "$data: its times contradict each other"
 			return 1
 		fi
+		# jq takes 30 ms to start. A surplus below 10 ms is within its limit.
+		grep -Eq '"surplus_[a-z]+_ns": *[0-9]{8}' "$data/summary.json" ||
+			continue
 		# Each switch adds some us, and a busy machine has many switches.
 		# Functions have the time whose switches were lost. What threads have
 		# too much, their functions have, too: the same time.

@@ -5,7 +5,7 @@
 TOOLS	= $(patsubst tests/tools/%.c,$(O)/tests/tools/%,$(wildcard tests/tools/*.c))
 CHECKER_OBJ = $(patsubst %.c,$(O)/%.o,$(wildcard tests/tools/checker/*.c))
 
-TOOLS_ALONE = $(addprefix $(O)/tests/tools/,trace_check count_names within)
+TOOLS_ALONE = $(addprefix $(O)/tests/tools/,trace_check count_names within json_at)
 $(filter-out $(TOOLS_ALONE),$(TOOLS)): %: %.o $(O)/libcollector.a
 	$(say) LD $@
 	$(link_collector) $(PKG_LIBS)
@@ -23,9 +23,10 @@ $(O)/tests/tools/count_names: tests/tools/count_names.c \
 	$(Q)mkdir -p $(@D)
 	$(Q)$(TEST_CC) $(SANFLAGS) -o $@ $< \
 		$(O)/tests/tools/checker/table.o $(LDFLAGS)
-$(O)/tests/tools/within: tests/tools/within.c
+$(O)/tests/tools/json_at: TOOL_LIBS = -ljansson
+$(O)/tests/tools/within $(O)/tests/tools/json_at: $(O)/%: %.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
-	$(Q)$(TEST_CC) $(SANFLAGS) -o $@ $< $(LDFLAGS)
+	$(Q)$(TEST_CC) $(SANFLAGS) -o $@ $< $(LDFLAGS) $(TOOL_LIBS)
 
 $(TOOLS) $(TOOLS:%=%.o) $(CHECKER_OBJ): Makefile tests/tools/rules.mk
