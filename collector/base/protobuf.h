@@ -89,6 +89,17 @@ static inline struct wire wire_of(const struct wire_field *field)
 			    : (struct wire){ NULL, NULL };
 }
 
+/* Returns the value of the first field with @tag, or 0. */
+static inline uint64_t wire_find(struct wire fields, uint32_t tag)
+{
+	struct wire_field field;
+
+	while (wire_next(&fields, &field))
+		if (field.tag == tag)
+			return field.value;
+	return 0;
+}
+
 /* The most bytes of a tag with a number. */
 #define WIRE_FIELD_MAX (5 + VARINT_BYTES_MAX)
 

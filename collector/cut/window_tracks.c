@@ -126,16 +126,6 @@ static void describe_thread(struct packet_window *window, struct wtrack *track,
 	keep_id(window, &window->tids, track->tid, track);
 }
 
-static uint64_t uuid_of(struct wire fields)
-{
-	struct wire_field field;
-
-	while (wire_next(&fields, &field))
-		if (field.tag == TAG_TRACK_DESCRIPTOR_UUID)
-			return field.value;
-	return 0;
-}
-
 static void describe_fields(struct packet_window *window, struct wtrack *track,
 			    struct wire fields)
 {
@@ -164,7 +154,8 @@ static void describe_fields(struct packet_window *window, struct wtrack *track,
 void window_describe(struct packet_window *window, const struct wpacket *packet)
 {
 	struct wtrack *track =
-		window_track(window, uuid_of(packet->descriptor));
+		window_track(window, wire_find(packet->descriptor,
+					       TAG_TRACK_DESCRIPTOR_UUID));
 	struct bytes *out = &window->packet;
 	struct wire descriptor = packet->descriptor;
 

@@ -16,12 +16,7 @@
 /* Returns the number of the packet's sequence, or 0. */
 static inline uint64_t packet_sequence_id(struct wire packet)
 {
-	struct wire_field field;
-
-	while (wire_next(&packet, &field))
-		if (field.tag == TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID)
-			return field.value;
-	return 0;
+	return wire_find(packet, TAG_TRACE_PACKET_TRUSTED_PACKET_SEQUENCE_ID);
 }
 
 static inline bool is_clock_of_sequence(uint64_t clock)

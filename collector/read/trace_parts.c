@@ -983,31 +983,22 @@ static bool go_to(struct trace_parts *parts, struct wanted *wanted,
 	return parts->seeding.of;
 }
 
-/* Returns true if the packet ends the names of its sequence so far. */
-static bool clears_names(struct trace_packet_bytes bytes)
-{
-	struct wire fields = { bytes.at, bytes.at + bytes.count };
-	struct wire_field field;
-
-	while (wire_next(&fields, &field))
-		if (field.tag == TAG_TRACE_PACKET_SEQUENCE_FLAGS)
-			return field.value & SEQUENCE_CLEARED;
-	return false;
-}
-
 static int take_packet(struct trace_parts *parts,
 		       struct trace_packet_bytes bytes, struct trace_part *out)
 {
+	const struct wire fields = { bytes.at, bytes.at + bytes.count };
 	struct wanted *wanted;
 
 	if (!parts->index)
 		return give_packet(bytes, out);
-	wanted = wanted_of(parts, packet_sequence_id((struct wire){
-					  bytes.at, bytes.at + bytes.count }));
+	wanted = wanted_of(parts, packet_sequence_id(fields));
 	if (!wanted)
 		return give_packet(bytes, out);
 	if (!wanted->of->checkpoint_count) {
-		if (!lacks_names(wanted) || clears_names(bytes))
+		/* A packet may end the names of its sequence so far. */
+		if (!lacks_names(wanted) ||
+		    wire_find(fields, TAG_TRACE_PACKET_SEQUENCE_FLAGS) &
+			    SEQUENCE_CLEARED)
 			return give_packet(bytes, out);
 		parts->held = bytes;
 		return give_names(parts, wanted, out);

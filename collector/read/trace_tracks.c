@@ -222,16 +222,6 @@ static void describe_counter(struct trace_reader *reader, struct track *track,
 		}
 }
 
-static uint64_t uuid_of(struct wire fields)
-{
-	struct wire_field field;
-
-	while (wire_next(&fields, &field))
-		if (field.tag == TAG_TRACK_DESCRIPTOR_UUID)
-			return field.value;
-	return 0;
-}
-
 /* Programs do not use the names of perfrec's own tracks. */
 static void describe_other(const struct trace_reader *reader,
 			   struct track *track)
@@ -248,7 +238,8 @@ static void describe_other(const struct trace_reader *reader,
 
 void read_tracks_describe(struct trace_reader *reader, struct wire fields)
 {
-	struct track *track = read_tracks_get(reader, uuid_of(fields));
+	struct track *track = read_tracks_get(
+		reader, wire_find(fields, TAG_TRACK_DESCRIPTOR_UUID));
 	struct wire_field field;
 
 	if (!track)
@@ -283,7 +274,9 @@ static void number_tracks_of(struct trace_reader *reader, struct wire fields)
 
 	while (wire_next(&fields, &field))
 		if (field.tag == TAG_TRACE_PACKET_TRACK_DESCRIPTOR)
-			read_tracks_get(reader, uuid_of(wire_of(&field)));
+			read_tracks_get(reader,
+					wire_find(wire_of(&field),
+						  TAG_TRACK_DESCRIPTOR_UUID));
 }
 
 void read_tracks_number(struct trace_reader *reader,
