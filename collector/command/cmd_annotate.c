@@ -205,18 +205,12 @@ int cmd_annotate(int argc, char **argv)
 	int result = opts_parse(CMD_ANNOTATE, argc, argv, take_annotate_option,
 				&command);
 
+	if (result == OPTS_GO_ON)
+		result =
+			function_choice_operands("perfrec annotate", argc, argv,
+						 &command.word, &command.dir);
 	if (result != OPTS_GO_ON)
 		return result;
-	argv += optind;
-	argc -= optind;
-	if (argc < 1 || argc > 2 || !argv[0][0] || (argc == 2 && !argv[1][0])) {
-		log_err("give a function, and maybe the folder of a recording: "
-			"perfrec annotate FUNC [DIR]");
-		return OPTS_WRONG;
-	}
-	command.word = argv[0];
-	if (argc == 2)
-		command.dir = argv[1];
 	/* It reports a folder that is no recording. */
 	if (summary_read(command.dir, &command.summary))
 		return OPTS_FAILED;

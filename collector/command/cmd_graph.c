@@ -88,18 +88,11 @@ int cmd_graph(int argc, char **argv)
 	int err, result = opts_parse(CMD_GRAPH, argc, argv, take_graph_option,
 				     &line);
 
+	if (result == OPTS_GO_ON)
+		result = function_choice_operands("perfrec graph", argc, argv,
+						  &line.word, &line.dir);
 	if (result != OPTS_GO_ON)
 		return result;
-	argv += optind;
-	argc -= optind;
-	if (argc < 1 || argc > 2 || !argv[0][0] || (argc == 2 && !argv[1][0])) {
-		log_err("give a function, and maybe the folder of a recording: "
-			"perfrec graph FUNC [DIR]");
-		return OPTS_WRONG;
-	}
-	line.word = argv[0];
-	if (argc == 2)
-		line.dir = argv[1];
 	if (summary_read(line.dir, &summary))
 		return OPTS_FAILED;
 	err = pprof_read(line.dir, WALL_PROFILE_NAME, &pprof);

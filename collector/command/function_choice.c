@@ -5,13 +5,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/log.h"
 #include "collector/base/text_out.h"
 #include "collector/names/name_pattern.h"
 #include "collector/options/name_near.h"
+#include "collector/options/opts.h"
 
 #define LISTED_MAX 20
+
+int function_choice_operands(const char *command, int argc, char **argv,
+			     const char **word, const char **dir)
+{
+	argv += optind;
+	argc -= optind;
+	if (argc < 1 || argc > 2 || !argv[0][0] || (argc == 2 && !argv[1][0])) {
+		log_err("give a function, and maybe the folder of a recording: "
+			"%s FUNC [DIR]",
+			command);
+		return OPTS_WRONG;
+	}
+	*word = argv[0];
+	if (argc == 2)
+		*dir = argv[1];
+	return OPTS_GO_ON;
+}
 
 struct choice {
 	const char *word, *dir;

@@ -16,6 +16,12 @@ enum function_wish {
 	FUNCTION_LINES, /* perfrec annotate */
 };
 
+/* Sets *@word and, if given, *@dir to the operands FUNC [DIR] of @command (perfrec
+ * graph), which are behind optind in @argv. Returns OPTS_GO_ON, or OPTS_WRONG after a
+ * message. */
+int function_choice_operands(const char *command, int argc, char **argv,
+			     const char **word, const char **dir);
+
 /*
  * Returns the full name of the function in @rows (one row a function) that
  * @word means: its name, or a pattern (name_pattern.h) that matches no other
