@@ -92,7 +92,7 @@ done
 [ "$bounded" ] || fail "$(cat said) with, $least us without perfrec"
 expect_eq 'what is said first' "$(sed -n '/^perfrec: /,$ { /^  /p }' summary |
 	head -n 1 | cut -d' ' -f3)" trust
-expect_match summary '^  trust      (fair|poor): recording made this run about [0-9.]* x slower'
+expect_match summary '^  trust      (fair|poor): recording made this run (about|at least) [0-9.]* x slower'
 expect_match summary '^             wall and blocked times include waits'
 expect_match summary 'next: perfrec record --overhead 5% -- COMMAND$'
 expect_match summary ' self time\* .* blocked\* .*total\*'
@@ -110,7 +110,7 @@ jq '.totals.threads = 1' data/summary.json >changed
 mkdir alone
 mv changed alone/summary.json
 run "$PERFREC" report alone
-expect_match out '^  trust  .*recording made this run about [0-9.]* x slower'
+expect_match out '^  trust  .*recording made this run (about|at least) [0-9.]* x slower'
 expect_no_match out 'waits for threads'
 expect_no_match out 'blocked\*'
 # With a budget another one is the next.
