@@ -7,13 +7,18 @@
 #ifndef PERFREC_TESTS_UNIT_TRACE_RIG_H
 #define PERFREC_TESTS_UNIT_TRACE_RIG_H
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "collector/cut/trace_reindex.h"
+#include "collector/output/own_files.h"
+#include "collector/read/trace_index.h"
 #include "collector/trace/encode.h"
 #include "collector/trace/out_perfetto.h"
+#include "collector/trace/trace_index.h"
 #include "tests/suite.h"
 
 #define START_NS 1000000000ULL
@@ -85,6 +90,23 @@ static inline void write_end(uint64_t ns)
 	g_encoder.out = g_trace + g_bytes;
 	encode_end(&g_encoder, START_NS + ns);
 	g_bytes = (size_t)(g_encoder.out - g_trace);
+}
+
+/* Makes INDEX_NAME for the file TRACE_NAME, both in the working directory. The caller
+ * frees the result. */
+static inline struct trace_index *make_index(void)
+{
+	int dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct trace_reindex_result result;
+	struct trace_index *index = NULL;
+	struct trace_index_to to;
+
+	ck_assert_int_eq(trace_index_open(dir_fd, INDEX_NAME, &to), 0);
+	ck_assert_int_eq(trace_reindex(TRACE_NAME, &to, NULL, &result), 0);
+	ck_assert_int_eq(trace_index_close(&to, true), 0);
+	ck_assert_int_eq(trace_index_read(INDEX_NAME, TRACE_NAME, &index), 0);
+	close(dir_fd);
+	return index;
 }
 
 #endif

@@ -3,7 +3,6 @@
  * item_budget: a failed allocation takes nothing from the budget of
  * packet_window and trace_read.
  */
-#include <errno.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -13,36 +12,9 @@
 
 /* A sanitizer brings its own allocator. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#include "tests/unit/no_memory.h"
+
 #define ITEMS 200
-
-static size_t g_blocks = SIZE_MAX; /* allocations before one fails */
-
-static bool is_refused(void)
-{
-	if (g_blocks == SIZE_MAX || g_blocks--)
-		return false;
-	errno = ENOMEM;
-	return true;
-}
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *block, size_t size);
-
-void *malloc(size_t size)
-{
-	return is_refused() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return is_refused() ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *block, size_t size)
-{
-	return is_refused() ? NULL : __libc_realloc(block, size);
-}
 
 static void *add_to_window(void *list, uint64_t id)
 {
@@ -66,6 +38,7 @@ static unsigned int add_items(void *(*add)(void *list, uint64_t id), void *list,
 {
 	unsigned int refused = 0;
 
+	g_once = true;
 	for (uint64_t id = 1; id <= ITEMS; id++) {
 		void *item = NULL;
 

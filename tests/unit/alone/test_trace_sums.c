@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "collector/base/bytes.h"
-#include "collector/cut/trace_reindex.h"
 #include "collector/output/own_files.h"
 #include "collector/read/calls.h"
 #include "collector/read/trace_index.h"
@@ -373,21 +372,6 @@ static void write_calls(void)
 	ck_assert_int_eq(fclose(file), 0);
 }
 
-static struct trace_index *make_index(void)
-{
-	int dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct trace_reindex_result result;
-	struct trace_index *index = NULL;
-	struct trace_index_to to;
-
-	ck_assert_int_eq(trace_index_open(dir_fd, INDEX_NAME, &to), 0);
-	ck_assert_int_eq(trace_reindex(TRACE_NAME, &to, NULL, &result), 0);
-	ck_assert_int_eq(trace_index_close(&to, true), 0);
-	ck_assert_int_eq(trace_index_read(INDEX_NAME, TRACE_NAME, &index), 0);
-	close(dir_fd);
-	return index;
-}
-
 TEST(sums_of_an_index_that_cannot_be_read_are_an_error)
 {
 	struct window_choice part = { .range = TIME_RANGE_ALL,
@@ -414,36 +398,7 @@ TEST(sums_of_an_index_that_cannot_be_read_are_an_error)
 
 /* A sanitizer brings its own allocator. */
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-static size_t g_blocks = SIZE_MAX; /* allocations before a failure */
-static bool g_once; /* only one allocation fails */
-
-static bool is_refused(void)
-{
-	if (g_blocks == SIZE_MAX || g_blocks--)
-		return false;
-	g_blocks = g_once ? SIZE_MAX : 0;
-	errno = ENOMEM;
-	return true;
-}
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-void *__libc_realloc(void *block, size_t size);
-
-void *malloc(size_t size)
-{
-	return is_refused() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-	return is_refused() ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *block, size_t size)
-{
-	return is_refused() ? NULL : __libc_realloc(block, size);
-}
+#include "tests/unit/no_memory.h"
 
 /* -1: the sums report missing calls. *@enough: no allocation failed. */
 static int64_t count_calls(const struct window_choice *choice, size_t blocks,

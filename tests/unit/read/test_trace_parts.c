@@ -3,12 +3,10 @@
  * Parts of a trace that the writers of collector/trace wrote, by an index that
  * is made from it.
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "collector/base/bytes.h"
-#include "collector/cut/trace_reindex.h"
 #include "collector/output/own_files.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_parts.h"
@@ -99,21 +97,6 @@ static void write_trace(void)
 	write_instant(2, NULL, 3 * STEP_NS);
 	write_extent(file, 3 * STEP_NS);
 	ck_assert_int_eq(fclose(file), 0);
-}
-
-static struct trace_index *make_index(void)
-{
-	int dir_fd = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	struct trace_reindex_result result;
-	struct trace_index *index = NULL;
-	struct trace_index_to to;
-
-	ck_assert_int_eq(trace_index_open(dir_fd, INDEX_NAME, &to), 0);
-	ck_assert_int_eq(trace_reindex(TRACE_NAME, &to, NULL, &result), 0);
-	ck_assert_int_eq(trace_index_close(&to, true), 0);
-	ck_assert_int_eq(trace_index_read(INDEX_NAME, TRACE_NAME, &index), 0);
-	close(dir_fd);
-	return index;
 }
 
 /* Its first packet clears all names of the sequence. */
