@@ -4,26 +4,11 @@
  */
 #include "collector/trace/flight_left.h"
 
-#include <errno.h>
-
 #include "collector/trace/fields.h"
 #include "tests/suite.h"
+#include "tests/unit/no_memory.h"
 
-/* A sanitizer brings its own allocator. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define VALUE_BYTES 40
-
-static bool g_refuse;
-
-void *__libc_malloc(size_t size);
-
-void *malloc(size_t size)
-{
-	if (!g_refuse)
-		return __libc_malloc(size);
-	errno = ENOMEM;
-	return NULL;
-}
 
 static void set_counter(struct flight_left *left)
 {
@@ -44,9 +29,9 @@ TEST(refused_value_is_no_memory, UNLESS(HAS_ASAN || HAS_TSAN))
 	set_counter(&left);
 	without = left.memory - VALUE_BYTES;
 	ck_assert(!left.lost);
-	g_refuse = true;
+	g_blocks = 0;
 	set_counter(&left);
-	g_refuse = false;
+	g_blocks = SIZE_MAX;
 	ck_assert(left.lost);
 	ck_assert_uint_eq(left.memory, without);
 	/* The next value does not subtract it. */
@@ -54,7 +39,6 @@ TEST(refused_value_is_no_memory, UNLESS(HAS_ASAN || HAS_TSAN))
 	ck_assert_uint_eq(left.memory, without + VALUE_BYTES);
 	flight_left_release(&left);
 }
-#endif
 
 /* With a sanitizer the suite has no test. */
 SUITE(NULL, NULL);

@@ -9,9 +9,6 @@
 #include "collector/cut/packet_window_inner.h"
 #include "collector/read/trace_read_inner.h"
 #include "tests/suite.h"
-
-/* A sanitizer brings its own allocator. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #include "tests/unit/no_memory.h"
 
 #define ITEMS 200
@@ -99,7 +96,6 @@ TEST(refused_item_takes_nothing_of_a_readers_budget,
 {
 	ck_assert_uint_eq(fill_reader(true), fill_reader(false));
 }
-#endif
 
 /* With a sanitizer the suite has no test. */
 SUITE(NULL, NULL);

@@ -3,13 +3,13 @@
  * order, compared with a sort of all items: random streams fed in random steps,
  * without memory, and with threads.
  */
-#include <errno.h>
 #include <pthread.h>
 
 #include "collector/base/budget.h"
 #include "collector/replay/order.h"
 #include "shared/atomic.h"
 #include "tests/suite.h"
+#include "tests/unit/no_memory.h"
 
 #define ITEMS_MAX 200000
 #define STREAMS_MAX 9
@@ -197,29 +197,6 @@ TEST(order_opens_none_without_budget)
 	end_order();
 }
 
-/* A sanitizer brings its own allocator. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-static bool g_refuse;
-
-void *__libc_malloc(size_t size);
-void *__libc_calloc(size_t count, size_t size);
-
-void *malloc(size_t size)
-{
-	if (!g_refuse)
-		return __libc_malloc(size);
-	errno = ENOMEM;
-	return NULL;
-}
-
-void *calloc(size_t count, size_t size)
-{
-	if (!g_refuse)
-		return __libc_calloc(count, size);
-	errno = ENOMEM;
-	return NULL;
-}
-
 /* An assertion of check would allocate. */
 static void count_items(void *context, const struct order_item *items,
 			size_t count)
@@ -241,17 +218,16 @@ TEST(order_hands_over_without_an_allocation, UNLESS(HAS_ASAN || HAS_TSAN))
 	ck_assert_int_eq(order_new(&g_budget, 0, count_items, NULL, &g_order),
 			 0);
 	ck_assert_int_eq(order_open(g_order, &stream), 0);
-	g_refuse = true;
+	g_blocks = 0;
 	for (i = 0; i < 600; i++)
 		order_feed(stream, item(i, 0, i));
 	order_flush(stream);
 	order_release_all(g_order);
-	g_refuse = false;
+	g_blocks = SIZE_MAX;
 	ck_assert_uint_eq(g_count, 600);
 	order_close(&stream);
 	end_order();
 }
-#endif
 
 /* --- threads ------------------------------------------------------------- */
 

@@ -14,6 +14,7 @@
 #include "collector/read/trace_sums.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_index.h"
+#include "tests/unit/no_memory.h"
 #include "tests/unit/range_model.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/trace_rig.h"
@@ -396,10 +397,6 @@ TEST(sums_of_an_index_that_cannot_be_read_are_an_error)
 	ck_assert_int_eq(unlink(INDEX_NAME) | unlink(TRACE_NAME), 0);
 }
 
-/* A sanitizer brings its own allocator. */
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#include "tests/unit/no_memory.h"
-
 /* -1: the sums report missing calls. *@enough: no allocation failed. */
 static int64_t count_calls(const struct window_choice *choice, size_t blocks,
 			   bool *enough)
@@ -438,7 +435,6 @@ TEST(sums_without_memory_are_an_error, EACH(0, 2), UNLESS(HAS_ASAN || HAS_TSAN))
 	trace_index_free(&index);
 	ck_assert_int_eq(unlink(INDEX_NAME) | unlink(TRACE_NAME), 0);
 }
-#endif
 
 /* The second node is the first one plus INT64_MAX. */
 TEST(rows_of_no_node_make_no_sense)
