@@ -9,14 +9,14 @@ __all__ = ["Judged", "Memory", "Stacks", "Tables"]
 TITLES = "[...document.querySelectorAll('%s thead th')].map((th) => th.textContent)"
 
 
-def sleepers():
-    """A pool of threads that sleeps for 9 of 10 seconds, beside a function that works."""
+def sleepers(state="blocked"):
+    """A pool of threads that sleeps for 9 of 10 seconds, beside a function that works; or it waits for a CPU."""
     data = sample.Data()
     data.functions(["main", "sleep_in_pool", "work", "wait_and_work"])
     data.nodes([(0, 1), (1, 2), (1, 3), (1, 4)])
     data.value("wall", "nanoseconds", [(1, 90 * 10**8), (2, 6 * 10**8), (3, 4 * 10**8)], title="Wall time")
     data.value("on_cpu", "nanoseconds", [(1, 10**7), (2, 59 * 10**7), (3, 10**8)], title="On CPU", **{"from": "switches"})
-    data.value("blocked", "nanoseconds", [(1, 899 * 10**7), (2, 10**7), (3, 3 * 10**8)], title="Blocked",
+    data.value(state, "nanoseconds", [(1, 899 * 10**7), (2, 10**7), (3, 3 * 10**8)], title=state.title(),
                **{"from": "switches"})
     return data
 
@@ -41,6 +41,11 @@ class Tables(PageTest):
         page.press("V")
         self.assertEqual(list(self.rows(page))[0], "sleep_in_pool")
         self.silent(page)
+
+    def test_runnable_is_not_asleep(self):
+        """On a busy machine a program that works is runnable: the order is that of self time, as in the text."""
+        page = self.sample("runnable", sleepers("runnable").base64())
+        self.assertEqual(page.text("#view-profile th[aria-sort=descending]"), "Self")
 
     def test_busy_programs_begin_with_self_time(self):
         """With half of the time on a CPU, the order is that of self time."""

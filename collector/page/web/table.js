@@ -109,8 +109,10 @@ export class FunctionTable {
     if (this.store.value.key !== 'wall') return 'self';
     const busy = this.columns.find(({ id }) => id === 'on_cpu.self' || id === 'cpu.self');
     const [on, all] = [sum(busy), sum(this.columns[0])];
-    if (!busy || !on || on >= all / 2) return 'self';
-    this.waiting = 1 - on / all;
+    // As the text: a busy machine makes functions runnable, and only blocked ones sleep.
+    const waiting = busy?.id === 'on_cpu.self' ? sum(this.columns.find(({ id }) => id === 'blocked.self')) : all - on;
+    if (!busy || !on || waiting <= all / 2) return 'self';
+    this.waiting = waiting / all;
     return busy.id;
   }
 
