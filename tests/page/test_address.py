@@ -61,6 +61,25 @@ class Addressed(PageTest):
         self.until(page, "#tab=callers&function=2 serve&zoom=1.2")
         self.assertIn("serve", self.again(page).text("#view-callers h2"))
 
+    def test_kind_of_graph(self):
+        """A link shows the same graph, with the same colours and folds; "back" leaves it."""
+        page = self.rich()
+        choose = "(() => { const s = [...document.querySelectorAll('#view-profile .stacks select')][%d]; s.value = %r; s.dispatchEvent(new Event('change')); })()"
+        page.js(choose % (0, "up"))
+        self.until(page, "#shape=up")
+        page.js(choose % (1, "function"))
+        self.until(page, "#shape=up&colors=function")
+        page.click_on("#fold")
+        self.until(page, "#shape=up&colors=function&folds=1")
+        other = self.again(page)
+        self.assertIn("Bottom-up graph", other.text("#view-profile h2"))
+        self.assertEqual(other.js("[...document.querySelectorAll('#view-profile .stacks select')].map((s) => s.value)"), ["up", "function"])
+        self.assertTrue(other.js("document.querySelector('#fold').checked"))
+        page.js("history.go(-3)")
+        page.wait("location.hash === '' && document.querySelector('#view-profile .stacks select').value === 'down'")
+        self.assertIn("Flame graph", page.text("#view-profile h2"))
+        self.silent(other)
+
     def test_back_and_forward(self):
         page = self.rich()
         page.press("v")

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+import { colorsOf, SHAPES } from './profile.js';
 
 /**
  * Keeps the state of the page in the fragment of its address, so a link shows
@@ -53,8 +54,9 @@ export class Address {
   words() {
     const { state, recording } = this.store;
     const words = new URLSearchParams();
-    for (const name of /** @type {const} */ (['tab', 'value', 'query']))
+    for (const name of /** @type {const} */ (['tab', 'value', 'query', 'shape', 'colors', 'widths']))
       if (state[name] !== this.initial[name]) words.set(name, state[name]);
+    if (state.folds) words.set('folds', '1');
     if (state.fn >= 0) words.set('function', `${state.fn} ${recording.fullName(state.fn)}`);
     if (state.threads) words.set('threads', [...state.threads].join('.'));
     if (this.store.span) words.set('range', spanWord(this.store.span));
@@ -74,6 +76,9 @@ export class Address {
     const threads = chosen?.split('.').filter((word) => word && Number(word) in recording.threads).map(Number);
     store.set({
       tab: one('tab', this.tabs, initial.tab), value: one('value', recording.values.map(({ key }) => key), initial.value),
+      shape: one('shape', SHAPES.map(([shape]) => shape), initial.shape), folds: words.has('folds'),
+      colors: /** @type {any} */ (one('colors', colorsOf(recording).map(([way]) => way), initial.colors)),
+      widths: /** @type {any} */ (one('widths', ['self', 'base'], initial.widths)),
       query: words.get('query') ?? '', fn: this.functionOf(words.get('function')),
       threads: threads?.length || chosen === '' ? new Set(threads) : null, range: store.rangeOf(spanOf(words.get('range'))), durations: spanOf(words.get('durations')),
     });

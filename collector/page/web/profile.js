@@ -20,9 +20,17 @@ import { FlameTree, Stacks } from './tree.js';
 /** Frames of libc, of the loader and of perfrec, which `Fold libc and perfrec` makes part of their callers. */
 const FOLDED = /(^|\/)(libc|libpthread|ld-linux[^/]*|ld|libperfrec_preload)[.-][^/]*$/;
 /** The ways to look at stacks. @type {[string, string][]} */
-const SHAPES = [['down', 'Flame graph'], ['up', 'Bottom-up graph'], ['tree', 'Call tree'], ['bottom', 'Bottom-up table']];
+export const SHAPES = [['down', 'Flame graph'], ['up', 'Bottom-up graph'], ['tree', 'Call tree'], ['bottom', 'Bottom-up table']];
 /** The values that colours by state are of. */
 const STATES = ['on_cpu', 'runnable', 'blocked'];
+
+/** @param {import('./model.js').Recording} recording @returns {[string, string][]} the ways to colour frames */
+export function colorsOf(recording) {
+  /** @type {[string, string][]} */
+  const ways = [['module', 'by module'], ['function', 'by name']];
+  if (['wall', ...STATES].every((key) => recording.value(key))) ways.push(['state', 'by state']);
+  return ways;
+}
 
 /** @param {Store} store @returns {ValueHead[]} the states of the shown value, where they are known by stack */
 function statesOf({ recording, value, selection, state }) {
@@ -121,9 +129,7 @@ export class ProfileView {
     this.store = store;
     this.palette = palette;
     this.onopen = onopen;
-    this.shape = 'down';
     this.onlyMatches = false;
-    this.folds = false;
     /** Functions from the menu, each with its action. @type {Map<number, 'only' | 'hide' | 'fold'>} */
     this.cuts = new Map();
     this.details = new Details(store, onopen);
@@ -142,16 +148,18 @@ export class ProfileView {
     this.only = this.check('Only matches', (on) => { this.onlyMatches = on; });
     this.empty = el('p', { class: 'empty', hidden: true }, 'Nothing of this value is known here: take another value, range or thread.');
     this.graph = el('div', {}, this.flame.element, this.legend, this.details.element);
+    const folds = el('input', { type: 'checkbox', id: 'fold', onchange: () => store.set({ folds: folds.checked }) });
     this.holder = el('div');
     this.colorField = this.colors();
     this.element = el('div', { class: 'view' },
       el('section', { class: 'panel stacks', 'aria-label': 'Stacks' },
         el('div', { class: 'panel-head' }, this.title, this.found, el('span', { class: 'space' }), this.only, this.back, this.reset,
-          chooser('Show', SHAPES, this.shape, (shape) => { this.shape = shape; this.update(); }).field,
-          this.check('Fold libc and perfrec', (on) => { this.folds = on; }), this.widths(), this.colorField),
+          this.choice('Show', SHAPES, 'shape'), el('label', { class: 'check' }, folds, 'Fold libc and perfrec'),
+          this.widths(), this.colorField),
         this.chips, this.empty, this.graph, this.holder),
       this.table.element);
-    store.follow(['value', 'range', 'threads', 'widths', 'colors'], () => this.update());
+    store.follow(['folds'], () => { folds.checked = store.state.folds; });
+    store.follow(['value', 'range', 'threads', 'widths', 'colors', 'shape', 'folds'], () => this.update());
     store.follow(['query'], () => this.search());
   }
 
@@ -161,19 +169,21 @@ export class ProfileView {
     return el('label', { class: 'check' }, box, text);
   }
 
+  /** @param {string} label @param {[string, string][]} ways @param {'shape' | 'colors' | 'widths'} name of the state */
+  choice(label, ways, name) {
+    const { store } = this;
+    const { field, select } = chooser(label, ways, store.state[name], (way) => store.set({ [name]: way }));
+    store.follow([name], () => { select.value = store.state[name]; });
+    return field;
+  }
+
   colors() {
-    const { recording, state } = this.store;
-    if (recording.isDiff) return null;
-    /** @type {[string, string][]} */
-    const ways = [['module', 'by module'], ['function', 'by name']];
-    if (['wall', ...STATES].every((key) => recording.value(key))) ways.push(['state', 'by state']);
-    return chooser('Colours', ways, state.colors, (by) => this.store.set({ colors: /** @type {any} */ (by) })).field;
+    const { recording } = this.store;
+    return recording.isDiff ? null : this.choice('Colours', colorsOf(recording), 'colors');
   }
 
   widths() {
-    if (!this.store.recording.isDiff) return null;
-    return chooser('Widths', [['self', 'B (after)'], ['base', 'A (before)']], this.store.state.widths,
-      (side) => this.store.set({ widths: /** @type {any} */ (side) })).field;
+    return this.store.recording.isDiff ? this.choice('Widths', [['self', 'B (after)'], ['base', 'A (before)']], 'widths') : null;
   }
 
   /** @returns {import('./tree.js').Cut} */
@@ -183,17 +193,17 @@ export class ProfileView {
     const folds = (/** @type {number} */ fn) => FOLDED.test(recording.module(fn)) || recording.name(fn) === '[perfrec]';
     const only = [...this.cuts].filter(([, what]) => what === 'only').map(([chosen]) => (/** @type {number} */ fn) => fn === chosen);
     if (this.onlyMatches && this.store.matcher) only.push((fn) => this.flame.matchesFunction(fn));
-    return { fold: (fn) => is('fold')(fn) || (this.folds && folds(fn)), hide: is('hide'), only };
+    return { fold: (fn) => is('fold')(fn) || (this.store.state.folds && folds(fn)), hide: is('hide'), only };
   }
 
   update() {
     const { value, state } = this.store;
     const states = statesOf(this.store);
     const stacks = new Stacks(this.store.recording, sumsOf(this.store, states), this.cut());
-    const isTable = this.shape === 'tree' || this.shape === 'bottom';
-    const tree = new FlameTree(stacks, this.shape === 'up' || this.shape === 'bottom');
+    const isTable = state.shape === 'tree' || state.shape === 'bottom';
+    const tree = new FlameTree(stacks, state.shape === 'up' || state.shape === 'bottom');
     if (tree.base && state.widths === 'base') tree.widthsOf(1);
-    const shape = SHAPES.find(([id]) => id === this.shape)?.[1];
+    const shape = SHAPES.find(([id]) => id === state.shape)?.[1];
     this.title.textContent = `${shape} · ${value.title}${value.estimated ? ' (estimated from samples)' : ''}`;
     this.flame.colors = state.colors;
     this.flame.states = states;

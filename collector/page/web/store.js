@@ -9,8 +9,10 @@
  *   value: string, range: { from: number, to: number } | null, threads: Set<number> | null,
  *   query: string, widths: 'self' | 'base', colors: import('./theme.js').ColorBy,
  *   fn: number, tab: string, durations: { from: number, to: number } | null,
+ *   shape: string, folds: boolean,
  * }} State
  *   value: its key; fn: whose callers, callees and calls are shown, -1: none;
+ *   shape: how stacks are shown; folds: frames of libc and perfrec are part of their callers;
  *   durations: chosen calls took from so many ns to less than so many
  */
 
@@ -25,7 +27,7 @@ export class Store {
     /** @type {State} */
     this.state = {
       value: recording.values[0]?.key ?? '', range: null, threads: null, query: '', widths: 'self',
-      colors: 'module', fn: -1, tab: 'profile', durations: null,
+      colors: 'module', fn: -1, tab: 'profile', durations: null, shape: 'down', folds: false,
     };
     /** @type {((changed: Set<string>) => void)[]} */
     this.listeners = [];
