@@ -138,7 +138,12 @@ static void doubt_estimates(const struct summary *summary, struct trust *trust)
 			  "times are estimated from %s CPU sample%s",
 			  size_format_count(totals->cpu_samples, count),
 			  size_plural(totals->cpu_samples));
-	else if (totals->cpu_ns && totals->cpu_samples < SAMPLES_FEW)
+	else if (totals->cpu_ns && !totals->cpu_samples &&
+		 (totals->spans || totals->allocs))
+		add_doubt(trust, TRUST_FAIR, "cpu",
+			  "no CPU sample was taken, so functions have no CPU "
+			  "time");
+	else if (totals->cpu_samples && totals->cpu_samples < SAMPLES_FEW)
 		add_doubt(trust, TRUST_FAIR, "cpu",
 			  "CPU times are from only %s sample%s",
 			  size_format_count(totals->cpu_samples, count),

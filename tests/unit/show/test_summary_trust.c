@@ -105,6 +105,11 @@ TEST(each_doubt_has_its_words_and_its_level)
 		     "25.7 % of on-CPU, runnable and blocked times is "
 		     "estimated; memory is estimated, its peak to ± 1.00 "
 		     "MiB\n");
+	summary = healthy;
+	summary.totals.cpu_samples = 0;
+	expect_trust(&summary,
+		     "  trust      fair: no CPU sample was taken, so functions "
+		     "have no CPU time\n");
 }
 
 TEST(a_stopped_program_gets_the_advice_that_fits_its_budget)
