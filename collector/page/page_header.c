@@ -167,7 +167,10 @@ static json_t *page_summary_json(const struct summary *summary)
 	return copy;
 }
 
-static json_t *trust_json(const struct summary *summary)
+/* @calls: of the trace of a page, whose damage the summary does not know; may be
+ * NULL. */
+static json_t *trust_json(const struct summary *summary,
+			  const struct calls *calls)
 {
 	json_t *doubts = json_array();
 	struct trust trust;
@@ -175,6 +178,16 @@ static json_t *trust_json(const struct summary *summary)
 
 	summary_trust_judge(summary, &trust);
 	summary_trust_good_text(summary, good, sizeof(good));
+	if (calls && (calls->tree.err || calls->tree.totals.cut)) {
+		trust.level = TRUST_POOR;
+		json_array_append_new(
+			doubts,
+			json_pack("{s:s, s:s, s:s}", "level",
+				  trust_level_names[TRUST_POOR], "values", "",
+				  "text",
+				  "a part of the trace is missing, so threads, "
+				  "single calls and ranges are incomplete"));
+	}
 	for (size_t i = 0; i < trust.count; i++) {
 		const struct trust_doubt *doubt = &trust.doubts[i];
 
@@ -384,7 +397,7 @@ static json_t *page_side_json(const char *dir, const struct summary *summary,
 {
 	return json_pack("{s:o, s:o, s:o, s:I}", "name", page_folder_json(dir),
 			 "summary", page_summary_json(summary), "trust",
-			 trust_json(summary), "runs", (json_int_t)runs);
+			 trust_json(summary, NULL), "runs", (json_int_t)runs);
 }
 
 char *page_header_make(const struct page_data *data,
@@ -397,8 +410,9 @@ char *page_header_make(const struct page_data *data,
 		"{s:i, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:b, s:b}",
 		"version", 1, "made_by", "perfrec " PERFREC_VERSION, "title",
 		page_folder_json(options->dir), "summary",
-		page_summary_json(summary), "trust", trust_json(summary),
-		"columns", columns_json(columns), "values",
+		page_summary_json(summary), "trust",
+		trust_json(summary, data->calls), "columns",
+		columns_json(columns), "values",
 		page_values_json(data, options->diff), "losses",
 		lines_json(summary, print_page_losses), "notes",
 		page_notes_json(data, summary, base), "paths", true, "source",
