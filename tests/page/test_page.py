@@ -759,6 +759,8 @@ class Hostile(PageTest):
         data.functions([])
         data.nodes([])
         page = self.sample("nothing", data.base64())
+        self.assertIn("no call, no CPU sample and no allocation", page.text("#view-profile .empty"))
+        self.assertEqual((page.text("#view-profile h2"), page.text("#view-profile .caption")), ("Flame graph", "0 functions"))
         self.silent(page)
 
 

@@ -319,7 +319,7 @@ export class FlameView {
     const tree = /** @type {FlameTree} */ (this.tree);
     const parts = this.figures(node).map(([name, text]) => `${name} ${text}`);
     const calls = tree.children(node).length;
-    return `${this.nameOf(node)}, ${parts.join(', ')}, ${calls} ${tree.up ? 'callers' : 'callees'}`;
+    return `${this.nameOf(node)}, ${parts.join(', ')}, ${calls} ${tree.up ? 'caller' : 'callee'}${calls === 1 ? '' : 's'}`;
   }
 
   /** Says the focused frame in the accessibility tree. */

@@ -76,7 +76,7 @@ export class LinesView {
     const { value } = this.main;
     const { data } = this.store.recording;
     return chooser('File', this.files.map(({ file, sum, isThere }) =>
-      [String(file), `${baseName(visible(data.text(file)))} — ${amount(sum, value.unit)} ${value.title}${isThere ? '' : ' (source not there)'}`]),
+      [String(file), `${baseName(visible(data.text(file)))}${sum ? ` — ${amount(sum, value.unit)} ${value.title}` : ''}${isThere ? '' : ' (source not there)'}`]),
     String(this.chosen), (file) => {
       this.chosen = Number(file);
       this.show();

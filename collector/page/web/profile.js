@@ -146,7 +146,9 @@ export class ProfileView {
     this.chips = el('div', { class: 'chips' });
     this.legend = el('ul', { class: 'legend', 'aria-label': 'Colours' });
     this.only = this.check('Only matches', (on) => { this.onlyMatches = on; });
-    this.empty = el('p', { class: 'empty', hidden: true }, 'Nothing of this value is known here: take another value, range or thread.');
+    this.empty = el('p', { class: 'empty', hidden: true }, store.value.key
+      ? 'This value is 0 here: choose another value, range or thread.'
+      : 'This recording has no call, no CPU sample and no allocation.');
     this.graph = el('div', {}, this.flame.element, this.legend, this.details.element);
     const folds = el('input', { type: 'checkbox', id: 'fold', onchange: () => store.set({ folds: folds.checked }) });
     this.holder = el('div');
@@ -204,7 +206,7 @@ export class ProfileView {
     const tree = new FlameTree(stacks, state.shape === 'up' || state.shape === 'bottom');
     if (tree.base && state.widths === 'base') tree.widthsOf(1);
     const shape = SHAPES.find(([id]) => id === state.shape)?.[1];
-    this.title.textContent = `${shape} · ${value.title}${value.estimated ? ' (estimated from samples)' : ''}`;
+    this.title.textContent = `${shape}${value.key ? ' · ' : ''}${value.title}${value.estimated ? ' (estimated from samples)' : ''}`;
     this.flame.colors = state.colors;
     this.flame.states = states;
     this.empty.hidden = tree.width[0] > 0;

@@ -17,7 +17,7 @@
  */
 
 /** The value of a recording that has none. @type {ValueHead} */
-const NO_VALUE = { key: '', title: 'Nothing', unit: 'count' };
+const NO_VALUE = { key: '', title: '', unit: 'count' };
 
 /** Tells listeners what has changed. */
 export class Store {

@@ -303,7 +303,7 @@ export class FunctionTable {
   describe(count) {
     const { value, state } = this.store;
     const parts = [`${amount(count, 'count')} ${count === 1 ? 'function' : 'functions'}`];
-    if (!this.values) parts.push(value.title);
+    if (!this.values && value.key) parts.push(value.title);
     const { diff } = this.store.recording.header;
     if (diff && !this.values) {
       const [a, b] = [diff.a?.runs ?? 1, diff.b?.runs ?? 1];
@@ -313,7 +313,7 @@ export class FunctionTable {
     if (this.waiting && !this.chosen)
       parts.push(`most on a CPU first, as ${percent(this.waiting, 1)} of the time is waiting`);
     if (state.query.trim()) parts.push(`that match “${state.query.trim()}”`);
-    if (!this.exact) parts.push('added up from stacks; those below 0.1 % at all times are “(too small to show)”');
+    if (!this.exact && value.key) parts.push('added up from stacks; those below 0.1 % at all times are “(too small to show)”');
     this.caption.textContent = parts.join(' · ');
   }
 
