@@ -46,6 +46,7 @@ struct perf_wanted {
 	bool faults; /* also count page faults in user mode */
 	uint32_t counters; /* also count these (perf_counters.h) */
 	bool switches; /* record when a thread leaves or enters a CPU */
+	bool wakings; /* also record which thread wakes another */
 };
 
 /* Returns the attributes of an event for @wanted, in the thread that opens it

@@ -22,6 +22,7 @@
 
 #include "collector/base/clock.h"
 #include "collector/base/perf_open.h"
+#include "collector/base/perf_wakings.h"
 #include "collector/base/proc.h"
 #include "collector/replay/clock_sync.h"
 
@@ -233,6 +234,25 @@ static void look_at_counters(struct doctor_findings *findings)
 						      : strerror(-fd));
 }
 
+static void look_at_wakers(struct doctor_findings *findings)
+{
+	struct doctor_finding *finding = doctor_add(findings, "wakers");
+	struct perf_event_attr attr;
+	int err = perf_wakings_attributes(&attr);
+	int fd = err ? err : perf_open(&attr, -1, 0);
+
+	if (fd >= 0) {
+		close(fd);
+		doctor_say(finding->found, "the kernel says who ended a wait "
+					   "(--wakers=kernel)");
+		return;
+	}
+	/* A fact, because other users than root have none. */
+	doctor_say(finding->found,
+		   "known of locks, not of all waits (--wakers=kernel needs "
+		   "root, on the machine itself)");
+}
+
 static int probe_byte(void)
 {
 	return 1;
@@ -307,6 +327,7 @@ void doctor_look_at_kernel(struct doctor_findings *findings)
 	look_at_cpu_clock(findings);
 	look_at_samples(findings);
 	look_at_counters(findings);
+	look_at_wakers(findings);
 	look_at_text(findings);
 	look_at_sandbox(findings);
 }

@@ -22,6 +22,7 @@
 #include "collector/base/budget.h"
 #include "collector/base/clock.h"
 #include "collector/base/grow.h"
+#include "collector/base/log.h"
 #include "collector/base/random.h"
 #include "collector/base/search.h"
 #include "collector/names/modules.h"
@@ -206,6 +207,31 @@ static uint32_t thread_by_inner(struct process_locks *locks, uint32_t tid)
 			found = number;
 	lock_release(&locks->lock);
 	return found;
+}
+
+static pid_t tid_of(struct process_locks *locks, uint32_t number)
+{
+	pid_t tid = 0;
+
+	lock_acquire(&locks->lock);
+	if (number && number < locks->thread_count)
+		tid = locks->thread[number]->known.tid;
+	lock_release(&locks->lock);
+	return tid;
+}
+
+/* Counts whether @woke, by the records, is the kernel's waker of @wait. */
+static void count_proof(struct process_locks *locks, const struct hold *woke,
+			const struct lock_wait *wait)
+{
+	uint64_t ns = wait->to_ns - MIN(wait->to_ns, wait->from_ns);
+
+	if (!woke->ns)
+		locks->unknown_ns += ns;
+	else if (tid_of(locks, woke->by.thread) == wait->waker.tid)
+		locks->right_ns += ns;
+	else
+		locks->wrong_ns += ns;
 }
 
 /* The parts of a wait, by holder. */
@@ -402,6 +428,28 @@ static struct hold end_of_thread(struct process_locks *locks,
 	return (struct hold){ 0 };
 }
 
+/* Sets event->woke to the release of the kernel's waker, without a time if that
+ * has none. A condition with several stretches may have waited for its mutex at
+ * last, so the kernel's waker is not the one who signalled. */
+static void prove_waker(struct process_locks *locks,
+			const struct known_lock *known,
+			const struct lock_wait *wait, struct lock_event *event)
+{
+	const struct thread_waker *waker = &wait->waker;
+	size_t i = first_hold(known, waker->ns);
+
+	if (!waker->name || wait->result != SYNC_GOT ||
+	    (wait->kind == SYNC_CONDITION && wait->count > 1))
+		return;
+	count_proof(locks, &event->woke, wait);
+	event->waker = *waker;
+	event->woke = (struct hold){ 0 };
+	while (i-- && !event->woke.ns &&
+	       known->hold[i].ns + OUT_RELEASE_EARLY_NS >= wait->from_ns)
+		if (tid_of(locks, known->hold[i].by.thread) == waker->tid)
+			event->woke = known->hold[i];
+}
+
 /* Finds the longest holder and the waker of @wait, and lists all holds. */
 static void follow_holds(struct process_locks *locks, struct known_lock *known,
 			 const struct lock_wait *wait, struct lock_event *event)
@@ -428,12 +476,14 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 		event->woke = (struct hold){ 0 };
 	if (wait->kind == SYNC_THREAD)
 		event->woke = end_of_thread(locks, known, wait);
+	else if (lock_has_holders(wait->kind) && !has_release && !forgot &&
+		 wait->count <= 1 && !known->silent)
+		event->woke = early_release(locks, known, wait);
+	prove_waker(locks, known, wait, event);
 	if (!lock_has_holders(wait->kind)) {
 		list_signal(locks, known, event);
 		return;
 	}
-	if (!has_release && !forgot && wait->count <= 1 && !known->silent)
-		event->woke = early_release(locks, known, wait);
 	last.by.thread = thread_by_inner(locks, wait->last_owner);
 	add_share(&shares, &last, shares.rest_ns, last.by.thread);
 	event->held = longest_holder(&shares);
@@ -479,6 +529,7 @@ static void take_wait(struct process_locks *locks,
 	};
 
 	if (!wait->kind) {
+		event.waker = wait->waker;
 		list_event(locks, &event);
 	} else if (known) {
 		/* A pthread_t is used again, for other threads. */
@@ -581,6 +632,14 @@ struct order_item lock_release_item(uint64_t clock, enum sync_kind kind,
 static void release_locks(struct process_locks *locks)
 {
 	order_put(&locks->order);
+	if (locks->right_ns + locks->unknown_ns + locks->wrong_ns)
+		log_dbg("who woke the threads of process %d: of its waits for "
+			"locks %llu us are right, %llu us unknown and %llu us "
+			"wrong by the kernel",
+			(int)locks->pid,
+			(unsigned long long)(locks->right_ns / 1000),
+			(unsigned long long)(locks->unknown_ns / 1000),
+			(unsigned long long)(locks->wrong_ns / 1000));
 	forget_locks(locks);
 	for (uint32_t i = 1; i < locks->thread_count; i++)
 		free(locks->thread[i]);

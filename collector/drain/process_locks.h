@@ -11,6 +11,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/record/thread_state.h"
 #include "collector/replay/order.h"
 #include "shared/record_ext.h"
 
@@ -38,6 +39,7 @@ struct lock_wait {
 	 * the end; 0: none. */
 	uint32_t owner, last_owner;
 	uint32_t call; /* as in struct thread_wait */
+	struct thread_waker waker; /* of the last stretch */
 	/* enum sync_kind; 0: no record of the program, only the kernel's
 	 * switches show it */
 	uint8_t kind;

@@ -43,6 +43,7 @@ struct lock_event {
 	uint32_t call;
 	uint8_t kind, result;
 	bool is_hold;
+	struct thread_waker waker; /* of a wait: by the kernel */
 	struct hold held; /* of a wait: its longest holder; else itself */
 	struct hold woke; /* of a wait: its waker */
 };
@@ -75,6 +76,8 @@ struct process_locks {
 	struct known_lock *bucket[LOCK_BUCKETS];
 	uint32_t lock_count;
 	uint64_t forgotten_ns; /* as of a known lock, of all others */
+	/* Waits whose waker by the records is the kernel's, or not. */
+	uint64_t right_ns, unknown_ns, wrong_ns;
 	/* Jobs thread only: */
 	struct wait_events out;
 	struct wait_places *places; /* NULL until used */

@@ -144,6 +144,7 @@ static void write_lock_wait(struct process_locks *locks,
 					     .to_ns = event->to_ns,
 					     .object = object,
 					     .call = event->call,
+					     .waker = event->waker,
 				     });
 		return;
 	}
@@ -153,8 +154,13 @@ static void write_lock_wait(struct process_locks *locks,
 		put_lock_text(locks, "held_by", OUT_READERS);
 	else if (lock_has_holders(event->kind))
 		put_party(locks, "held", &event->held, "unknown");
-	put_party(locks, "woken", got ? &event->woke : &(struct hold){ 0 },
-		  event->result == SYNC_TIMED_OUT ? "outside" : "unknown");
+	if (got && !event->woke.ns && event->waker.name)
+		wait_events_put_waker(&locks->out, &event->waker);
+	else
+		put_party(locks, "woken",
+			  got ? &event->woke : &(struct hold){ 0 },
+			  event->result == SYNC_TIMED_OUT ? "outside"
+							  : "unknown");
 	if (event->result == SYNC_TIMED_OUT)
 		put_lock_text(locks, "result", "timed out");
 	else if (!got)

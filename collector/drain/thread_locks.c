@@ -164,6 +164,7 @@ static bool is_recorded_wait(struct thread_locks *locks,
 static void add_wait_stretch(struct thread_locks *locks,
 			     const struct thread_wait *wait)
 {
+	locks->wait.waker = wait->waker;
 	if (locks->wait.count == STRETCHES_MAX)
 		locks->wait.is_cut = true;
 	else
@@ -180,6 +181,7 @@ bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait)
 		.object = wait->object,
 		.thread = locks ? locks->number : 0,
 		.call = wait->call,
+		.waker = wait->waker,
 	};
 
 	if (!locks)

@@ -63,12 +63,25 @@ void wait_events_put(struct wait_events *events, enum trace_event_type type,
 	bytes_clear(&events->interned);
 }
 
+void wait_events_put_waker(struct wait_events *events,
+			   const struct thread_waker *waker)
+{
+	if (!waker->name)
+		return;
+	note_text("woken_by", waker->name, &events->names, &events->fields,
+		  &events->interned);
+	if (waker->tid)
+		note_number("woken_by_tid", (uint64_t)waker->tid,
+			    &events->names, &events->fields, &events->interned);
+}
+
 void wait_events_put_wait(struct wait_events *events, uint64_t uuid,
 			  const struct thread_wait *wait)
 {
 	const struct wait_call_kind *call =
 		wait->call ? wait_call_kind((long)wait->call - 1) : NULL;
 
+	wait_events_put_waker(events, &wait->waker);
 	wait_events_put(events, TYPE_SLICE_BEGIN, uuid, wait->from_ns,
 			wait->object);
 	if (call)

@@ -16,6 +16,7 @@
 
 struct recording;
 struct thread_wait;
+struct thread_waker;
 struct trace_file;
 
 struct wait_events {
@@ -34,6 +35,9 @@ void wait_events_release(struct wait_events *events);
 /* Adds an event at @ns on the track @uuid. @name may be NULL. */
 void wait_events_put(struct wait_events *events, enum trace_event_type type,
 		     uint64_t uuid, uint64_t ns, const char *name);
+/* Adds @waker to the fields of the next event; nothing if it is unknown. */
+void wait_events_put_waker(struct wait_events *events,
+			   const struct thread_waker *waker);
 /* Adds the slice of @wait on the track @uuid. */
 void wait_events_put_wait(struct wait_events *events, uint64_t uuid,
 			  const struct thread_wait *wait);

@@ -248,6 +248,9 @@ static int take_metric(struct collect_options *options,
 	case OPT_LOCKS:
 		options->locks = value->word;
 		return OPTS_GO_ON;
+	case OPT_WAKERS:
+		options->kernel_wakers = value->word;
+		return OPTS_GO_ON;
 	case OPT_FAULTS:
 		options->faults = true;
 		return OPTS_GO_ON;

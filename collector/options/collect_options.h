@@ -100,6 +100,7 @@ struct collect_options {
 	enum cpu_engine cpu_engine;
 	bool sched; /* --sched: when threads ran and waited */
 	bool locks; /* --locks: contended calls of locks, if sched */
+	bool kernel_wakers; /* --wakers=kernel */
 	bool faults; /* --faults: page faults, by call */
 	uint32_t counters; /* --counters: a mask (samples/perf_counters.h) */
 	uint32_t stack_bytes; /* --stack-size: the most to copy for a sample */

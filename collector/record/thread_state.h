@@ -27,11 +27,20 @@ struct thread_notes;
 struct thread_triggers;
 struct thread_waits;
 
+/* The thread that ended a wait, as the kernel says (--wakers=kernel). */
+struct thread_waker {
+	/* The recording's; "outside": an interrupt; NULL: unknown. */
+	const char *name;
+	uint64_t ns; /* BOOTTIME */
+	pid_t tid; /* in our pid namespace; 0: none */
+};
+
 /* An ended wait of a thread. */
 struct thread_wait {
 	uint64_t from_ns, to_ns; /* BOOTTIME: off the CPU, and back */
 	const char *object; /* the recording's; NULL: not read */
 	uint32_t call; /* number of the system call plus 1; 0: none */
+	struct thread_waker waker;
 };
 
 /* Its drain worker's, until thread_finish() passes it to the jobs thread. */

@@ -20,6 +20,9 @@ enum kernel_event_kind {
 	/* Runs on cpu. flag: the object of the wait is known; value: the
 	 * object, a const char * that the recording owns, or 0. */
 	KERNEL_IN,
+	/* Another thread made it runnable; comes before IN. value: its name, a
+	 * const char * that the recording owns; call: its id, or 0. */
+	KERNEL_WOKEN,
 	KERNEL_PREEMPTED, /* left its CPU, still runnable */
 	KERNEL_BLOCKED, /* left its CPU to wait */
 	KERNEL_UNKNOWN, /* events from here on were lost */
@@ -38,7 +41,7 @@ struct kernel_event {
 	uint8_t kind; /* enum kernel_event_kind */
 	uint8_t flag;
 	uint32_t call; /* IN: the number of the system call of the wait, plus 1;
-			* 0: none or unknown */
+			* 0: none or unknown; WOKEN: see there */
 };
 
 #endif

@@ -52,6 +52,7 @@
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
 #include "collector/base/perf_open.h"
+#include "collector/base/perf_wakings.h"
 #include "collector/base/proc.h"
 #include "collector/base/search.h"
 #include "collector/options/collect_options.h"
@@ -116,6 +117,8 @@ struct cpu_sampler {
 	/* In a row; the perf thread's, like the next. */
 	uint32_t shot_misses, slow_shots;
 	uint64_t next_shot_ns, next_settle_ns; /* BOOTTIME */
+
+	struct perf_events wakings; /* main thread */
 
 	struct lock lock; /* guards all below, and the lists of groups */
 	struct perf_events tree;
@@ -251,6 +254,25 @@ static void take_cpu_sample(const struct event_owner *owner,
 						       owner->number));
 }
 
+/* Handles a wake-up of any thread of this machine. Short-lived wakers are
+ * remembered by name at once. */
+static void take_waking(const struct cpu_sampler *sampler,
+			const struct perf_record *record)
+{
+	struct cpu_group *group = sampler->groups;
+	const char *known = NULL;
+	char name[16] = "";
+
+	for (; group && !known && !record->in_interrupt; group = group->next)
+		known = cpu_threads_name_of(&group->threads, record->pid,
+					    record->tid);
+	if (known)
+		memcpy(name, known, sizeof(name));
+	group = sampler->groups;
+	while (group && !cpu_threads_woken(&group->threads, record, name))
+		group = group->next;
+}
+
 static void take_perf_record(void *context, const struct perf_record *record)
 {
 	const struct cpu_sampler *sampler = context;
@@ -260,6 +282,10 @@ static void take_perf_record(void *context, const struct perf_record *record)
 	struct cpu_group *group = NULL;
 	int was_on;
 
+	if (record->type == PERF_RECORD_SAMPLE && record->woken_tid) {
+		take_waking(sampler, record);
+		return;
+	}
 	if (at < sampler->owners && owner[at].id == record->id) {
 		owner += at;
 		group = owner->group;
@@ -632,6 +658,16 @@ static int open_all_buffers(struct cpu_sampler *sampler)
 	return perf_buffers_new(&sampler->wanted, &sampler->buffers);
 }
 
+static int open_wakings(struct cpu_sampler *sampler)
+{
+	struct perf_event_attr attr;
+	int err = perf_wakings_attributes(&attr);
+
+	return err ? err
+		   : perf_events_open_wakings(&sampler->wakings,
+					      sampler->buffers, &attr);
+}
+
 static int start_perf_thread(struct cpu_sampler *sampler)
 {
 	int err;
@@ -646,6 +682,8 @@ static int start_perf_thread(struct cpu_sampler *sampler)
 	if (!sampler->shot_of_cpu)
 		return -ENOMEM;
 	err = open_all_buffers(sampler);
+	if (!err && sampler->wanted.wakings)
+		err = open_wakings(sampler);
 	if (err)
 		return err;
 	err = -pthread_create(&sampler->thread, NULL, perf_thread, sampler);
@@ -671,6 +709,7 @@ int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
 	if (samples)
 		sampler->wanted.period_ns = 1000000000 / options->cpu_hz;
 	sampler->wanted.switches = options->sched;
+	sampler->wanted.wakings = options->kernel_wakers;
 	sampler->wanted.faults = options->faults;
 	sampler->wanted.counters = collector->counters;
 	sampler->wanted.stack_bytes = options->stack_bytes;
@@ -731,6 +770,7 @@ void cpu_sampler_free(struct cpu_sampler **sampler)
 		pull_locked(old);
 		perf_events_close(&old->tree);
 	}
+	perf_events_close(&old->wakings);
 	perf_buffers_free(&old->buffers);
 	perf_buffers_free(&old->tree_buffers);
 	if (old->wake_fd >= 0)
@@ -955,8 +995,10 @@ static int begin_group(struct cpu_group *group, struct process *process)
 				 process_setup(process)->pid);
 	}
 	lock_release(&sampler->lock);
-	if (!err)
+	if (!err) {
+		perf_events_enable(&sampler->wakings, true);
 		perf_events_enable(&group->events, true);
+	}
 	return err;
 }
 
@@ -1027,6 +1069,8 @@ void cpu_group_free(struct cpu_group **group)
 	lock_release(&sampler->lock);
 	/* relaxed: a hint */
 	atom_add_rlx(&sampler->group_count, -1u);
+	if (!sampler->groups)
+		perf_events_enable(&sampler->wakings, false);
 	perf_events_close(&old->events);
 	cpu_threads_finish(&old->threads, total);
 	recording_lock(old->recording)->sched.lost_records += old->lost;

@@ -68,6 +68,10 @@
 
 #define CHAINS_MIN 64u
 #define FIRST_LOOKS 20
+/* Shorter waits have no waker: they are not in the trace. */
+#define WOKEN_NS_MIN 10000u
+/* A thread may be woken that much before the record of its sleep. */
+#define WOKEN_EARLY_NS 20000u
 /* More silent threads mean lost records, and with them lost times of
  * threads. */
 #define SILENT_MAX 4096u
@@ -124,6 +128,12 @@ struct cpu_thread {
 	struct cpu_thread **blocked_link;
 	uint64_t off_ns; /* start of its time off the CPU */
 	struct sample *wait; /* known object of the wait, or NULL */
+	struct cpu_waker {
+		uint64_t ns; /* 0: none since it ran */
+		pid_t pid, tid;
+		bool in_interrupt;
+		char name[16];
+	} waker;
 	struct cpu_thread *next_blocked;
 };
 
@@ -845,6 +855,49 @@ static void post_wait(struct cpu_threads *threads, struct cpu_thread *thread,
 	event->flag = samples_post(samples, wait);
 }
 
+/* Returns the name of @waker for the trace, which the recording owns, or NULL
+ * without memory. Another process has its id behind it. */
+static const char *name_of_waker(const struct cpu_threads *threads,
+				 const struct cpu_thread *thread)
+{
+	const struct cpu_waker *waker = &thread->waker;
+	char text[16 + 12 + 16], name[32];
+
+	if (waker->in_interrupt)
+		return "outside";
+	snprintf(name, sizeof(name), "%.15s", waker->name);
+	if (!*name && !proc_read(waker->pid, "comm", name, sizeof(name)))
+		strcpy(name, "process");
+	name[strcspn(name, "\n")] = '\0';
+	if (waker->pid == thread->process->pid)
+		snprintf(text, sizeof(text), "%s", name);
+	else
+		snprintf(text, sizeof(text), "%s %d", name, (int)waker->pid);
+	return symbol_cache_told_string(
+		recording_setup(threads->recording)->symbols, text);
+}
+
+/* Pushes who ended the wait of @thread, which comes to a CPU at @ns. */
+static void tell_waker(struct cpu_threads *threads, struct cpu_thread *thread,
+		       uint64_t ns)
+{
+	const struct cpu_waker *waker = &thread->waker;
+
+	if (waker->ns && thread->is_blocked &&
+	    waker->ns + WOKEN_EARLY_NS >= thread->off_ns &&
+	    ns >= thread->off_ns + WOKEN_NS_MIN) {
+		const struct kernel_event event = {
+			.ns = waker->ns,
+			.value = (uintptr_t)name_of_waker(threads, thread),
+			.kind = KERNEL_WOKEN,
+			.call = waker->in_interrupt ? 0 : (uint32_t)waker->tid,
+		};
+
+		kernel_events_push(&thread->events, &event);
+	}
+	thread->waker.ns = 0;
+}
+
 static void come_to_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 			const struct perf_record *record)
 {
@@ -858,6 +911,7 @@ static void come_to_cpu(struct cpu_threads *threads, struct cpu_thread *thread,
 		if (thread->blocked_link)
 			threads->missed_ns += long_ns;
 	}
+	tell_waker(threads, thread, record->ns);
 	post_wait(threads, thread, &event);
 	kernel_events_push(&thread->events, &event);
 	thread->missed |= thread->on_ns != 0;
@@ -915,6 +969,31 @@ int cpu_threads_switch(struct cpu_threads *threads,
 		come_to_cpu(threads, thread, record);
 	}
 	return was_on;
+}
+
+bool cpu_threads_woken(struct cpu_threads *threads,
+		       const struct perf_record *record, const char name[16])
+{
+	struct cpu_thread *thread = find_thread(threads, record->woken_tid);
+
+	if (!thread || thread->ended || thread->process->execed)
+		return false;
+	thread->waker = (struct cpu_waker){
+		.ns = record->ns,
+		.pid = record->pid,
+		.tid = record->tid,
+		.in_interrupt = record->in_interrupt,
+	};
+	memcpy(thread->waker.name, name, sizeof(thread->waker.name));
+	return true;
+}
+
+const char *cpu_threads_name_of(const struct cpu_threads *threads, pid_t pid,
+				pid_t tid)
+{
+	const struct cpu_thread *thread = find_thread(threads, tid);
+
+	return thread && thread->process->pid == pid ? thread->name : NULL;
 }
 
 void cpu_threads_each_known(const struct cpu_threads *threads,

@@ -107,6 +107,15 @@ void cpu_threads_exit(struct cpu_threads *threads,
  * without having left that one; or -1. */
 int cpu_threads_switch(struct cpu_threads *threads,
 		       const struct perf_record *record);
+/* Notes that a thread of @threads was woken: @record is a sample of
+ * perf_wakings.h. @name: that of the waker, "" if unknown. Returns false if the
+ * woken thread is not one of @threads. */
+bool cpu_threads_woken(struct cpu_threads *threads,
+		       const struct perf_record *record, const char name[16]);
+/* Returns the name of thread @tid of process @pid, or NULL if it is not in
+ * @threads. Valid until the next call. */
+const char *cpu_threads_name_of(const struct cpu_threads *threads, pid_t pid,
+				pid_t tid);
 /* Calls @take for each thread with a known state, with its current or last CPU.
  */
 typedef void cpu_threads_known(void *context, pid_t tid, int cpu);

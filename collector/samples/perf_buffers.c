@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "collector/base/perf_open.h"
 #include "collector/base/proc.h"
 #include "collector/samples/perf_record.h"
@@ -35,6 +36,8 @@
 #define SWITCH_BYTES_ALL (32u << 20)
 /* The reader wakes up at this many bytes, or half a buffer. */
 #define WAKE_BYTES (256u << 10)
+/* A suspension is longer. */
+#define SUSPEND_NS_MIN 100000000u
 /* A buffer holds the samples of one thread for this part of a second. */
 #define BUFFER_SECONDS_PART 4
 
@@ -43,6 +46,17 @@
 static size_t page_bytes(void)
 {
 	return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Follows CLOCK_MONOTONIC, which stops while the machine is suspended. */
+static void set_monotonic_offset(struct perf_buffers *buffers)
+{
+	uint64_t ns = clock_monotonic_ns();
+	uint64_t offset_ns = clock_boottime_ns() - ns;
+
+	/* Less is the time between the two readings, at most. */
+	if (offset_ns - buffers->offset_ns > SUSPEND_NS_MIN)
+		buffers->offset_ns = offset_ns;
 }
 
 static int open_buffer(struct perf_buffers *buffers, int cpu)
@@ -58,7 +72,7 @@ static int open_buffer(struct perf_buffers *buffers, int cpu)
 		.exclude_kernel = 1,
 		.exclude_hv = 1,
 		.use_clockid = 1,
-		.clockid = CLOCK_BOOTTIME,
+		.clockid = buffers->clock,
 		.watermark = 1,
 		.wakeup_watermark =
 			(uint32_t)MIN(buffers->bytes / 2, WAKE_BYTES),
@@ -67,6 +81,7 @@ static int open_buffer(struct perf_buffers *buffers, int cpu)
 	int err;
 
 	buffer->cpu = cpu;
+	buffer->clock = buffers->clock;
 	buffer->fd = perf_open(&attr, 0, cpu);
 	if (buffer->fd < 0)
 		return buffer->fd;
@@ -140,7 +155,11 @@ int perf_buffers_new(const struct perf_wanted *wanted,
 	buffers->cursor = calloc((size_t)cpus, sizeof(*buffers->cursor));
 	buffers->scratch = malloc(RECORD_BYTES_MAX);
 	buffers->epoll = epoll_create1(EPOLL_CLOEXEC);
-	buffers->offset_ns = (uint64_t)proc_boottime_offset_ns();
+	buffers->clock = wanted->wakings ? CLOCK_MONOTONIC : CLOCK_BOOTTIME;
+	if (wanted->wakings)
+		set_monotonic_offset(buffers);
+	else
+		buffers->offset_ns = (uint64_t)proc_boottime_offset_ns();
 	if (buffers->epoll < 0)
 		err = -errno;
 	if (buffers->buffer && buffers->cursor && buffers->scratch &&
@@ -327,6 +346,8 @@ void perf_buffers_read(struct perf_buffers *buffers, uint64_t until_ns,
 	struct perf_cursor *heap = buffers->cursor;
 	size_t count = 0;
 
+	if (buffers->clock == CLOCK_MONOTONIC)
+		set_monotonic_offset(buffers);
 	for (size_t i = 0; i < buffers->count; i++) {
 		struct perf_event_mmap_page *page = buffers->buffer[i].page;
 

@@ -24,6 +24,7 @@ struct perf_wanted;
 struct perf_buffers {
 	struct perf_buffer {
 		int cpu, fd;
+		int32_t clock; /* of all events that write to it */
 		struct perf_event_mmap_page *page;
 		const uint8_t *data; /* behind the page */
 		uint64_t last_ns; /* time of the last record read */
@@ -32,8 +33,10 @@ struct perf_buffers {
 	} * buffer;
 	size_t count, bytes; /* bytes: data size of each, a power of two */
 	/* Offset of the times of records: the kernel writes them without the
-	 * time namespace. Modulo 2^64. */
+	 * time namespace, and by CLOCK_MONOTONIC if the events of
+	 * perf_wakings.h are among them. Modulo 2^64. */
 	uint64_t offset_ns;
+	int32_t clock;
 	int epoll;
 	/* One per buffer: the state of perf_buffers_read(). */
 	struct perf_cursor {

@@ -59,6 +59,7 @@ static int add_event(struct perf_events *events, const struct perf_event *event,
 	int err = 0;
 
 	*added = *event;
+	attr.clockid = buffer->clock;
 	added->fd = open_perf_event(&attr, tid, buffer->cpu, leader);
 	if (added->fd < 0)
 		return added->fd;
@@ -163,6 +164,21 @@ int perf_events_open(struct perf_events *events, struct perf_buffers *buffers,
 	while (err && events->count > before)
 		close(events->event[--events->count].fd);
 	return err;
+}
+
+int perf_events_open_wakings(struct perf_events *events,
+			     const struct perf_buffers *buffers,
+			     const struct perf_event_attr *attr)
+{
+	const struct perf_event waking = { .kind = PERF_EVENT_WAKING };
+	int err = grow_array(events->event, events->room, buffers->count);
+
+	for (size_t i = 0; i < buffers->count && err >= 0; i++)
+		err = add_event(events, &waking, *attr, -1, &buffers->buffer[i],
+				-1);
+	if (err < 0)
+		perf_events_close(events);
+	return MIN(err, 0);
 }
 
 void perf_events_close(struct perf_events *events)

@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 struct perf_buffers;
+struct perf_event_attr;
 struct perf_wanted;
 
 enum perf_event_kind {
@@ -26,6 +27,7 @@ enum perf_event_kind {
 	PERF_EVENT_SHOT, /* samples while enabled: perf_events_shoot() */
 	PERF_EVENT_FAULTS,
 	PERF_EVENT_COUNTER,
+	PERF_EVENT_WAKING, /* a thread of any process wakes another */
 };
 
 /* The events of one program: a descriptor and an id for each CPU, each thread
@@ -50,6 +52,11 @@ struct perf_events {
  */
 int perf_events_open(struct perf_events *events, struct perf_buffers *buffers,
 		     const struct perf_wanted *wanted, pid_t tid);
+/* Adds @attr of perf_wakings.h to @events, for each CPU of @buffers. Returns as
+ * perf_events_open(). */
+int perf_events_open_wakings(struct perf_events *events,
+			     const struct perf_buffers *buffers,
+			     const struct perf_event_attr *attr);
 void perf_events_close(struct perf_events *events);
 /* Enables (@on) or disables counting and sampling of all @events. */
 void perf_events_enable(const struct perf_events *events, bool on);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "collector/base/perf_open.h"
+#include "collector/base/perf_wakings.h"
 #include "shared/compiler.h"
 
 struct reader {
@@ -103,6 +104,21 @@ static void take_perf_sample(struct reader *reader, uint16_t misc,
 	record->stack_bytes = (uint32_t)MIN(used, asked);
 }
 
+static void take_waking_sample(struct reader *reader,
+			       struct perf_record *record)
+{
+	const uint8_t *raw;
+
+	take_sample_head(reader, record);
+	(void)take_task_id(reader); /* the length */
+	raw = take_bytes(reader, PERF_WAKING_RAW_BYTES);
+	if (!raw)
+		return;
+	record->in_interrupt = raw[PERF_WAKING_FLAGS] & PERF_WAKING_INTERRUPT;
+	memcpy(&record->woken_tid, raw + PERF_WAKING_TID,
+	       sizeof(record->woken_tid));
+}
+
 /* Parses the trailer of records other than samples, by sample_id_all: pid, tid,
  * time, id. */
 static void take_trailer(struct reader *reader, struct perf_record *record)
@@ -175,7 +191,11 @@ bool perf_record_parse(const uint8_t *bytes, struct perf_record *out)
 		take_sample_head(&reader, out);
 		out->counted = true;
 		out->value = take_u64(&reader);
-	} else if (header.type == PERF_RECORD_SAMPLE)
+	} else if (header.type == PERF_RECORD_SAMPLE &&
+		   header.size >= PERF_WAKING_BYTES_MIN &&
+		   header.size <= PERF_WAKING_BYTES_MAX)
+		take_waking_sample(&reader, out);
+	else if (header.type == PERF_RECORD_SAMPLE)
 		take_perf_sample(&reader, header.misc, out);
 	else
 		known = take_other_perf_record(&reader, header.misc, out);

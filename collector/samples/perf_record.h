@@ -31,6 +31,8 @@ struct perf_record {
 	bool preempted; /* SWITCH: it could have gone on */
 	uint64_t value; /* READ: ns of CPU time; LOST: number of records */
 	/* SAMPLE */
+	pid_t woken_tid; /* by tid, of pid; 0: another sample */
+	bool in_interrupt; /* which woke it; tid was on the CPU by chance */
 	/* value is the number of counted events; the following is not set. */
 	bool counted;
 	bool in_kernel;

@@ -50,6 +50,7 @@ struct thread_cpu {
 	bool begun;
 	bool settled; /* off has ended: calls and states are complete */
 	uint64_t blocked_ns; /* start of its wait; 0: none, or unknown */
+	struct thread_waker waker; /* of that wait */
 	uint32_t first, count; /* of event */
 	struct kernel_event event[THREAD_EVENTS]; /* not counted yet */
 };
@@ -94,6 +95,7 @@ static void follow_wait(struct thread *thread, const struct kernel_event *event)
 		.to_ns = event->ns,
 		.object = (const char *)(uintptr_t)event->value,
 		.call = event->call,
+		.waker = cpu->waker,
 	};
 
 	switch (event->kind) {
@@ -108,6 +110,13 @@ static void follow_wait(struct thread *thread, const struct kernel_event *event)
 			thread->told_start(thread, event->ns,
 					   (pid_t)event->value);
 		break;
+	case KERNEL_WOKEN:
+		cpu->waker = (struct thread_waker){
+			.name = (const char *)(uintptr_t)event->value,
+			.ns = event->ns,
+			.tid = (pid_t)event->call,
+		};
+		return;
 	case KERNEL_IN:
 		if (wait.from_ns && thread->told_wait)
 			thread->told_wait(thread, &wait);
@@ -116,6 +125,7 @@ static void follow_wait(struct thread *thread, const struct kernel_event *event)
 		break;
 	}
 	cpu->blocked_ns = 0;
+	cpu->waker = (struct thread_waker){ 0 };
 }
 
 static void count_first_event(struct thread *thread)

@@ -53,6 +53,7 @@
 #include "collector/base/limit_hint.h"
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
+#include "collector/base/perf_wakings.h"
 #include "collector/base/loop.h"
 #include "collector/base/proc.h"
 #include "collector/base/stack_size.h"
@@ -437,6 +438,19 @@ static int start_parts(struct daemon *daemon)
 	return err;
 }
 
+/* Logs why --wakers=kernel cannot be had, and returns true. */
+static bool has_no_wakers(const struct collector *collector)
+{
+	const struct collect_options *options = collector->options;
+
+	if (!options->kernel_wakers || (options->sched && !collector->cpu_err))
+		return false;
+	log_err("--wakers=kernel: %s",
+		options->sched ? perf_wakings_refusal(collector->cpu_err)
+			       : "only with --sched on");
+	return true;
+}
+
 static int start_threads(struct daemon *daemon)
 {
 	struct collector *collector = &daemon->collector;
@@ -460,6 +474,8 @@ static int start_threads(struct daemon *daemon)
 	if (!err)
 		collector->cpu_err =
 			cpu_sampler_new(collector, &collector->cpu);
+	if (!err && has_no_wakers(collector))
+		return -EPERM;
 	sample_rate_refused(&daemon->options, collector);
 	/* Without perf events, waits cannot be identified. */
 	if (!err && collector->cpu && collector->options->sched) {

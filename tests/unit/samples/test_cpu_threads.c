@@ -1151,6 +1151,72 @@ TEST(end_of_a_wait_has_what_was_told_of_it)
 	finish(0);
 }
 
+static void wake_at(uint64_t ns, pid_t by_pid, pid_t by, bool in_interrupt)
+{
+	const struct perf_record record = { .type = PERF_RECORD_SAMPLE,
+					    .pid = by_pid,
+					    .tid = by,
+					    .ns = ns,
+					    .woken_tid = WORKER,
+					    .in_interrupt = in_interrupt };
+	const char name[16] = "waker";
+
+	ck_assert(cpu_threads_woken(&g.threads, &record, name));
+}
+
+static void ck_woken(const struct kernel_event *event, const char *name,
+		     pid_t tid)
+{
+	ck_assert_uint_eq(event->kind, KERNEL_WOKEN);
+	ck_assert_str_eq((const char *)(uintptr_t)event->value, name);
+	ck_assert_int_eq((pid_t)event->call, tid);
+}
+
+TEST(end_of_a_wait_has_its_waker)
+{
+	struct kernel_event event[16];
+
+	switch_at(WORKER, 1 * MS, true, false);
+	wake_at(2 * MS, PID, MAIN, false);
+	switch_at(WORKER, 3 * MS, false, false);
+	/* The record of its sleep comes a moment after it was woken. */
+	wake_at(5 * MS - 1000, OTHER, OTHER, false);
+	switch_at(WORKER, 5 * MS, true, false);
+	switch_at(WORKER, 6 * MS, false, false);
+	switch_at(WORKER, 7 * MS, true, false);
+	wake_at(8 * MS, OTHER, OTHER, true);
+	switch_at(WORKER, 9 * MS, false, false);
+	ck_assert_uint_eq(take(WORKER, event, 16), 9);
+	ck_woken(&event[1], "waker", MAIN);
+	ck_assert_uint_eq(event[2].kind, KERNEL_IN);
+	ck_woken(&event[4], "waker 5000002", OTHER);
+	ck_woken(&event[7], "outside", 0);
+	finish(0);
+}
+
+TEST(wait_has_no_waker_of_another_one)
+{
+	struct kernel_event event[16];
+
+	/* It was woken before it slept at all, and then not seen woken. */
+	switch_at(WORKER, 1 * MS, true, false);
+	switch_at(WORKER, 2 * MS, false, false);
+	wake_at(3 * MS, PID, MAIN, false);
+	switch_at(WORKER, 4 * MS, true, false);
+	switch_at(WORKER, 5 * MS, false, false);
+	/* Nor does one that only lost its CPU, or waited for an instant. */
+	switch_at(WORKER, 6 * MS, true, true);
+	wake_at(6 * MS, PID, MAIN, false);
+	switch_at(WORKER, 7 * MS, false, false);
+	switch_at(WORKER, 8 * MS, true, false);
+	wake_at(8 * MS, PID, MAIN, false);
+	switch_at(WORKER, 8 * MS + 9000, false, false);
+	ck_assert_uint_eq(take(WORKER, event, 16), 8);
+	for (int i = 0; i < 8; i++)
+		ck_assert_uint_ne(event[i].kind, KERNEL_WOKEN);
+	finish(0);
+}
+
 TEST(long_waits_that_nobody_asked_for_are_missed)
 {
 	struct cpu_blocked blocked;

@@ -692,6 +692,34 @@ TEST(counted_tells_how_many_and_in_which_thread)
 	ck_assert_int_eq(g_seen.record[2].pid, 43);
 }
 
+TEST(waking_tells_who_woke_whom)
+{
+	struct made made = begin(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
+	uint8_t raw[36] = { 0 };
+	const uint32_t bytes = sizeof(raw);
+	const int32_t woken = 90;
+
+	add_u64(&made, ID);
+	add_u64(&made, 0x4000);
+	add_ids(&made, 80, 81);
+	add_u64(&made, 20);
+	add(&made, &bytes, sizeof(bytes));
+	memcpy(raw + 24, &woken, sizeof(woken));
+	raw[2] = 1; /* interrupts are off, and it is not one */
+	add(&made, raw, sizeof(raw));
+	write_record(0, &made);
+	made.bytes[44 + 2] = 0x10; /* in a soft interrupt */
+	write_record(0, &made);
+	ck_assert_uint_eq(read_all(), 2);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(g_seen.record[i].woken_tid, 90);
+		ck_assert_int_eq(g_seen.record[i].pid, 80);
+		ck_assert_int_eq(g_seen.record[i].tid, 81);
+		ck_assert_uint_eq(g_seen.record[i].ns, 20);
+		ck_assert_int_eq(g_seen.record[i].in_interrupt, i);
+	}
+}
+
 static void write_switch(int i, uint16_t misc, uint64_t ns)
 {
 	struct made made = begin(PERF_RECORD_SWITCH, misc);

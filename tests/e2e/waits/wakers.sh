@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# With --wakers=kernel the kernel names who ended each wait: threads, other processes,
+# and interrupts. Where it does not permit that, the message has the way out.
+. "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/waits.sh"
+
+run "$PERFREC" record --sched off --wakers kernel -o no true
+expect_match err '--wakers=kernel: only with --sched on'
+expect_none no/trace.pftrace
+
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	mkdir programs
+	mkdir -m 777 own
+	cp "$O"/perfrec* "$O/libperfrec_preload.so" programs
+	chmod 711 .
+	run setpriv --reuid 65533 --regid 65534 --clear-groups \
+		env -u XDG_RUNTIME_DIR HOME=/nonexistent \
+		programs/perfrec record --wakers kernel -o own/no true
+	expect_match err '--wakers=kernel: .* run as root'
+	[ "$status" -ne 0 ] || fail "nobody can have the kernel's wakers"
+fi
+
+"$PERFREC" doctor >doctor || true
+grep -q 'the kernel says who ended a wait' doctor ||
+	skip "no tracepoints here: $(grep wakers doctor)"
+perf_permitted || skip "the kernel reports no switches here"
+options='--wakers kernel'
+
+# wakes DIR OBJECT: prints by whom the waits for OBJECT were ended.
+wakes()
+{
+	run_ok "$PERFREC" replay "$1"
+	sed -n "s/.*wait[a-z]* on \[$2[^]]*\], woken by \(.*\) \*\/.*/\1/p" out
+}
+
+# The child reads, its parent writes; both sleep.
+waits_record pipe tasks pipe
+wakes pipe pipe >by
+[ -s by ] || fail "no reader of the pipe was woken"
+grep -qv '^tasks [0-9]*$' by && fail "the pipe: $(sort -u by)"
+wakes pipe sleep >by
+[ "$(sort -u by)" = outside ] || fail "sleep: $(sort -u by)"
+
+# A parent waits for its children.
+waits_record forks tasks forks
+wakes forks 'child processes' >by
+[ -s by ] || fail "no parent was woken"
+grep -qv '^tasks [0-9]*$' by && fail "children: $(sort -u by)"
+
+# Holders and wakers are those of the program's log.
+waits_record mutex whom mutex-long
+python3 "$TOP/tests/tools/whom_check.py" --floor 20 --show \
+	mutex/trace.pftrace mutex.truth ||
+	fail "the trace has other names than the program"
+for dir in pipe forks mutex; do
+	"$O/tests/tools/trace_check" "$dir/trace.pftrace" >wrong ||
+		fail "$dir: $(cat wrong)"
+done
