@@ -29,6 +29,9 @@ struct lock_thread {
 	char name[16];
 };
 
+/* A further result of a wait: the process ended meanwhile. */
+enum { LOCK_WAIT_PROCESS_ENDED = SYNC_RESULTS };
+
 /* An ended wait for the object at @address. */
 struct lock_wait {
 	uint64_t address;
@@ -43,7 +46,7 @@ struct lock_wait {
 	/* enum sync_kind; 0: no record of the program, only the kernel's
 	 * switches show it */
 	uint8_t kind;
-	uint8_t result; /* enum sync_result */
+	uint8_t result; /* enum sync_result, or LOCK_WAIT_PROCESS_ENDED */
 	bool has_stretches; /* the kernel's switches are known */
 	bool is_cut; /* there were more stretches */
 	uint32_t count;

@@ -156,13 +156,15 @@ static void write_lock_wait(struct process_locks *locks,
 		put_party(locks, "held", &event->held, "unknown");
 	if (got && !event->woke.ns && event->waker.name)
 		wait_events_put_waker(&locks->out, &event->waker);
-	else
+	else if (event->result != LOCK_WAIT_PROCESS_ENDED)
 		put_party(locks, "woken",
 			  got ? &event->woke : &(struct hold){ 0 },
 			  event->result == SYNC_TIMED_OUT ? "outside"
 							  : "unknown");
 	if (event->result == SYNC_TIMED_OUT)
 		put_lock_text(locks, "result", "timed out");
+	else if (event->result == LOCK_WAIT_PROCESS_ENDED)
+		put_lock_text(locks, "result", "end of process");
 	else if (!got)
 		put_lock_text(locks, "result", "failed");
 	wait_events_put(&locks->out, TYPE_SLICE_BEGIN, uuid, event->from_ns,

@@ -800,10 +800,14 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	struct replay_counts counts;
 	struct thread_end end;
 	bool known = thread_figures_end(old, &end);
+	bool ended_itself = known && !end.times.state;
 
 	*thread = NULL;
 	end_ns = finish_cpu(old, find_end(old, end_ns, known ? &end : NULL),
 			    known ? &end : NULL);
+	ending = process_ending(old->process);
+	if (ending && ending->why == PROCESS_EXITED && !ended_itself)
+		thread_locks_end_wait(old, end_ns);
 	if (trace_ids_are_set(&old->request)) {
 		/* Another thread may get its id. */
 		old->request = (struct trace_ids){ 0 };
@@ -817,7 +821,6 @@ void thread_finish(struct thread **thread, uint64_t end_ns)
 	thread_locks_finish(old);
 	thread_waits_finish(old);
 	thread_triggers_finish(old);
-	ending = process_ending(old->process);
 	if (ending && ending->why == PROCESS_EXECED &&
 	    old->entry.tid == old->setup->pid)
 		replay_instant(old->replay, ending->ns, "exec",

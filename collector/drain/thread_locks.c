@@ -197,6 +197,24 @@ bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait)
 	return true;
 }
 
+void thread_locks_end_wait(struct thread *thread, uint64_t end_ns)
+{
+	struct thread_locks *locks = thread->locks;
+	struct lock_wait *wait = locks ? &locks->wait : NULL;
+
+	/* After a jump out of a wait there may be other records. */
+	if (!wait || !locks->waits ||
+	    replay_last_ns(fibers_current(&thread->fibers)) > wait->from_ns)
+		return;
+	locks->waits = false;
+	/* It ran again to end. */
+	wait->to_ns =
+		wait->count ? locks->stretch[wait->count - 1].to_ns : end_ns;
+	wait->result = LOCK_WAIT_PROCESS_ENDED;
+	if (wait->to_ns > wait->from_ns)
+		feed_wait(thread, clock_of(thread, wait->to_ns), wait);
+}
+
 void thread_locks_flush(struct thread *thread)
 {
 	struct thread_locks *locks = thread->locks;

@@ -261,6 +261,22 @@ TEST(thread_locks_owner_at_a_timeout_held_the_lock)
 	ck_assert(trace_has("outside"));
 }
 
+TEST(thread_locks_wait_may_end_with_the_process)
+{
+	uint64_t end_ns;
+
+	begin_rig();
+	end_ns = g_rig->start_ns + 40 * MS;
+	put(0, EXT_SYNC_WAIT, SYNC_CONDITION, 1, LOCK, 0);
+	put(0, EXT_SYNC_WAITED, SYNC_GOT, 2, LOCK, 0);
+	put(1, EXT_SYNC_WAIT, SYNC_CONDITION, 10, OTHER, 0);
+	for (int i = 0; i < 3; i++)
+		thread_locks_end_wait(&g_rig->thread[i], end_ns);
+	end_rig();
+	ck_assert(trace_has("end of process"));
+	ck_assert(trace_has("condition 0x5000"));
+}
+
 TEST(thread_locks_short_waits_are_not_written)
 {
 	begin_rig();
