@@ -343,18 +343,7 @@ static void add_sampled_line(struct page_data *data, const struct pprof *pprof,
 	add_clamped(&line->amount[key], amount);
 }
 
-struct taken_type {
-	const char *type;
-	enum page_key key;
-};
-
-struct taken_file {
-	const char *name;
-	struct taken_type types[5]; /* ends with a NULL type */
-	bool lines; /* lines are known */
-};
-
-static const struct taken_file taken_files[] = {
+const struct page_file page_files[PAGE_FILES] = {
 	{ WALL_PROFILE_NAME,
 	  { { "wall", PAGE_WALL }, { "calls", PAGE_CALLS } },
 	  false },
@@ -375,11 +364,10 @@ static const struct taken_file taken_files[] = {
 };
 
 static void take_page_profile(struct page_data *data, const struct pprof *pprof,
-			      const struct taken_file *file,
-			      enum page_side side)
+			      const struct page_file *file, enum page_side side)
 {
 	uint32_t column[ARRAY_SIZE(file->types)] = { 0 };
-	const struct taken_type *type = file->types;
+	const struct page_type *type = file->types;
 
 	for (size_t i = 0; type[i].type; i++) {
 		column[i] = pprof_find_type(pprof, type[i].type);
@@ -411,15 +399,15 @@ static void take_page_profile(struct page_data *data, const struct pprof *pprof,
 int page_data_take_profiles(struct page_data *data, const char *dir,
 			    enum page_side side, bool estimated)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(taken_files); i++) {
+	for (size_t i = 0; i < PAGE_FILES; i++) {
 		struct pprof *pprof;
-		int err = pprof_read(dir, taken_files[i].name, &pprof);
+		int err = pprof_read(dir, page_files[i].name, &pprof);
 
 		if (err == -ENOENT)
 			continue;
 		if (err)
 			return err;
-		take_page_profile(data, pprof, &taken_files[i], side);
+		take_page_profile(data, pprof, &page_files[i], side);
 		pprof_free(&pprof);
 	}
 	data->value[PAGE_CPU].estimated = true;

@@ -75,6 +75,19 @@ struct page_key_text {
 };
 extern const struct page_key_text page_keys[PAGE_KEYS];
 
+struct page_type { /* a value in a profile */
+	const char *type;
+	enum page_key key;
+};
+
+struct page_file { /* a profile */
+	const char *name;
+	struct page_type types[5]; /* ends with a NULL type */
+	bool lines; /* its samples are instructions with lines */
+};
+#define PAGE_FILES 6
+extern const struct page_file page_files[PAGE_FILES];
+
 struct page_value {
 	bool known; /* in at least one recording */
 	bool estimated;

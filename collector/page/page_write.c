@@ -22,6 +22,7 @@
 #include "collector/base/log.h"
 #include "collector/output/own_files.h"
 #include "collector/output/whole_file.h"
+#include "collector/page/page_code.h"
 #include "collector/page/page_columns.h"
 #include "collector/page/page_data.h"
 #include "collector/page/page_header.h"
@@ -195,6 +196,11 @@ static int put_page_columns(struct page *page)
 		err = page_time_put(&page->data, &page->columns);
 	if (!err && !page->options->no_source)
 		err = page_source_put(&page->data, &page->columns);
+	/* Sums of a part of a recording are not those of instructions. */
+	if (!err && !page->options->no_source && !page->options->part &&
+	    !page->base)
+		err = page_code_put(&page->data, page->options->dir,
+				    &page->columns);
 	if (!err && page->options->diff)
 		err = page_judge_put(&page->data, page->options->diff,
 				     &page->columns);

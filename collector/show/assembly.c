@@ -270,7 +270,7 @@ static int find_code_part(struct assembly *assembly,
 			  const struct code_module *module,
 			  struct assembly_part **out)
 {
-	struct assembly_part part = { .wish = place->wish,
+	struct assembly_part part = { .wish = assembly->wishes[place->wish],
 				      .module = module->path,
 				      .build_id = module->build_id,
 				      .symbol = "" };

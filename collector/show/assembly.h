@@ -18,7 +18,7 @@
 struct assembly;
 struct pprof;
 
-#define ASSEMBLY_VALUES 8
+#define ASSEMBLY_VALUES 12
 
 struct assembly_line { /* an instruction */
 	uint64_t vaddr;
@@ -31,7 +31,7 @@ struct assembly_line { /* an instruction */
 
 /* A function in a file, or what is known of it. */
 struct assembly_part {
-	uint32_t wish; /* number of the function that was wished for */
+	const char *wish; /* the function that was wished for */
 	const char *module, *build_id;
 	/* The function that has the code: another one if it was inlined there;
 	 * "": unknown. */
@@ -55,8 +55,8 @@ struct assembly_column {
  * assembly_free(). One thread at a time. */
 int assembly_new(struct assembly **out);
 void assembly_free(struct assembly **assembly);
-/* Wishes for the function @name, which must outlive @assembly. Wishes have the
- * numbers 0, 1 and so on. Returns 0 or -ENOMEM. */
+/* Wishes for the function @name, which must outlive @assembly. Returns 0 or
+ * -ENOMEM. */
 int assembly_wish(struct assembly *assembly, const char *name);
 /* Adds the samples of @pprof, which must outlive @assembly, after all wishes.
  * A sample counts for the innermost frame of each function: for the

@@ -782,6 +782,7 @@ class Large(PageTest):
 
 from test_address import *  # noqa: E402
 from test_calls import *  # noqa: E402
+from test_source import *  # noqa: E402
 from test_threads import *  # noqa: E402
 from test_trust import *  # noqa: E402
 from test_profile import *  # noqa: E402

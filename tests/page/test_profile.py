@@ -225,7 +225,7 @@ class Stacks(PageTest):
         page.mouse("mouseReleased", x + 30, y + 47, button="right", clickCount=1)
         page.painted()
         self.shot(page, "menu")
-        page.press("ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "Enter")
+        page.press("ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "ArrowUp", "Enter")
         page.painted()
         self.assertEqual(page.text(".chips"), "Folded walk×")
         self.assertTrue(self.walk(page, "ArrowDown").startswith("main, total 285 ns (100.0 %), self 120 ns"), page.text(self.ITEM))

@@ -141,6 +141,20 @@ def functions(page, columns):
     return out
 
 
+def code(columns):
+    """The machine code: {function, text of its instructions, their CPU time}."""
+    out, at = [], 0
+    for function, count in zip(columns.get("code.function", []), columns.get("code.count", [])):
+        here = slice(at, at + count)
+        at += count
+        out.append({"function": columns["text"][columns["function.name"][function]],
+                    "texts": [columns["text"][t] for t in columns["instruction.text"][here]],
+                    "cpu": sum(columns["instruction.cpu"][here])})
+    for name, numbers_of in columns.items():
+        must(not name.startswith("instruction.") or len(numbers_of) == at, "instructions of no function")
+    return out
+
+
 def main():
     page, columns = read_page(sys.argv[1])
     check_tree(page, columns)
@@ -155,6 +169,7 @@ def main():
                       if bucket == page["buckets"]["count"])
         for v in page["values"] if v["timed"]}
     page["lines"] = [columns["text"][t] for t in columns.get("source.text", [])]
+    page["code"] = code(columns)
     page["calls"] = [{"begin": begin, "duration": duration} for begin, duration in
                      zip(columns.get("timeline.2.begin", []), columns.get("timeline.2.duration", []))]
     sites = [columns[f"heap.site.{i}"] for i in range(len(columns.get("heap.site_name", [])))]

@@ -6,7 +6,7 @@ import { button, el } from './dom.js';
 /** @type {[string, [string, string][]][]} */
 const KEYS = [
   ['Everywhere', [
-    ['1 … 6', 'the views: profile, callers, threads, memory, lines, calls'], ['/', 'search'], ['n  N', 'next match, match before'],
+    ['1 … 6', 'the views: profile, callers, threads, memory, source, calls'], ['/', 'search'], ['n  N', 'next match, match before'],
     ['v  V', 'next value, value before'], ['t', 'choose threads'], ['f', 'to the flame graph'], ['o', 'to the overview'],
     ['l', 'dark or light'], ['Escape', 'leave the search, the zoom, the range'], ['?', 'this list'],
   ]],

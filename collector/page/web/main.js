@@ -45,7 +45,7 @@ class Page {
     this.tabs = [
       { id: 'profile', title: 'Profile', view: this.profile }, { id: 'callers', title: 'Callers and callees', view: this.sandwich },
       { id: 'threads', title: 'Threads', view: this.timeline }, { id: 'memory', title: 'Memory', view: this.memory },
-      { id: 'lines', title: 'Lines', view: this.lines }, { id: 'calls', title: 'Calls', view: this.calls },
+      { id: 'lines', title: 'Source', view: this.lines }, { id: 'calls', title: 'Calls', view: this.calls },
     ];
     if (!this.timeline.isThere) this.drop('threads');
     if (!this.calls.isThere) this.drop('calls');

@@ -54,13 +54,15 @@ function sumsOf({ recording, value, selection }, states) {
  * @param {FlameTree} tree
  * @param {number} node
  * @param {(fn: number) => void} onopen
- * @returns {[string, () => void][]} what each frame has in its menu
+ * @returns {([string, () => void] | null)[]} what each frame has in its menu
  */
-function frameItems({ recording }, tree, node, onopen) {
+function frameItems(store, tree, node, onopen) {
+  const { recording } = store;
   const fn = tree.fn[node];
   const path = tree.path(node).map((n) => recording.fullName(tree.fn[n]));
   return node ? [
     ['Callers and callees', () => onopen(fn)],
+    recording.isDiff ? null : ['Source', () => store.set({ fn, tab: 'lines' })],
     ['Copy name', () => copyText(recording.fullName(fn), 'Name')],
     ['Copy stack', () => copyText((tree.up ? path.reverse() : path).join('\n'), 'Stack')],
   ] : [];
@@ -118,7 +120,8 @@ class Details {
         where ? el('span', { class: 'muted' }, where) : null),
       facts(view.figures(node)),
       node ? this.durations(fn) : null,
-      node ? button('Callers and callees', () => this.onopen(fn), { class: 'small' }) : null);
+      node ? button('Callers and callees', () => this.onopen(fn), { class: 'small' }) : null,
+      node && recording.place(fn) && !recording.isDiff ? button('Source', () => this.store.set({ fn, tab: 'lines' }), { class: 'small' }) : null);
   }
 }
 

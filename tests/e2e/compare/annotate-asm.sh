@@ -72,6 +72,15 @@ expect_eq 'the line of the division' \
 	"$(jq -r '.code[0].instructions[] | select(.text | startswith("div")).line' out)" 9
 expect_eq 'the time is that of the profile' "$(jq '.code | map(.cpu_ns) | add' out)" \
 	"$("$PERFREC" annotate --json burn data | jq '[.lines[].cpu_ns] | add')"
+# The page has the same.
+jq '[.code[].instructions[].cpu_self_ns] | add' out >sum
+run_ok "$PERFREC" report --html=page.html data
+python3 "$TOP/tests/tools/page_read.py" page.html >page.json || fail 'the page'
+expect_eq 'the sum of the instructions on the page' \
+	"$(jq '.code[] | select(.function == "burn").cpu' page.json)" "$(cat sum)"
+run_ok "$PERFREC" report --html=page.html --no-source data
+python3 "$TOP/tests/tools/page_read.py" page.html >page.json || fail 'the page'
+expect_eq 'machine code without source' "$(jq -c .code page.json)" '[]'
 run_ok "$PERFREC" annotate --asm burn data
 expect_match out '^burn  \[pie\]  CPU self .* CPU ' '/pie at 0x[0-9a-f]+$' \
 	'burn\.c:9  +x = x / \(i \| 1\)' ' \+0x[0-9a-f]+  div ' ' j[a-z]+ \+0x[0-9a-f]+$' \
