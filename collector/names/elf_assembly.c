@@ -97,10 +97,11 @@ int elf_assembly_make(const uint8_t *code, size_t bytes, uint64_t vaddr,
 		disassemble_one(&disassembler, code + at, bytes - at,
 				vaddr + at, &one, text);
 		length = strlen(text) + 1;
-		fits = !grow_array(made.list, disassembler.list_room,
-				   made.count + 1) &&
-		       !grow_array(made.strings, disassembler.string_room,
-				   made.string_bytes + length);
+		fits = !grow_array_zeroed(made.list, disassembler.list_room,
+					  made.count + 1) &&
+		       !grow_array_zeroed(made.strings,
+					  disassembler.string_room,
+					  made.string_bytes + length);
 		if (!fits)
 			break;
 		memcpy(made.strings + made.string_bytes, text, length);
