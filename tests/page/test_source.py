@@ -25,7 +25,7 @@ def code():
     data.value("cpu", "nanoseconds", [(0, 700), (1, 200)], title="CPU time", **{"from": "samples"})
     data.value("alloc_space", "bytes", [(0, 64)], title="Allocated", **{"from": "allocations"})
     data.value("calls", "count", [(0, 3)], title="Calls")
-    rows = [(a, 2, "while (n--)", 300, 0), (a, 3, "\tsum += next();", 400, 64), (b, 5, "</td>\u202e" + "x" * 300, 200, 0)]
+    rows = [(a, 2, "while (n--)", 300, 0), (a, 3, "\tsum += next();", 400, 64), (a, 4, "}" + " /* long */" * 30, 0, 0), (b, 5, "</td>\u202e" + "x" * 300, 200, 0)]
     data.column("source.file", "u", [data.text(row[0]) for row in rows])
     data.column("source.line", "d", [row[1] for row in rows])
     data.column("source.text", "u", [data.text(row[2]) for row in rows])
@@ -61,11 +61,11 @@ class Sources(PageTest):
         self.assertEqual(page.js(COLUMNS % ".panes > :first-child"), ["Line", "Source", "CPU time"])
         self.assertEqual(page.js(COLUMNS % ".panes > :last-child"), ["Offset", "Instruction", "CPU time"])
         raw = "[...document.querySelectorAll('%s td.number')].map((td) => Number(td.dataset.raw))"
-        self.assertEqual(page.js(raw % FIRST), [300, 400])
+        self.assertEqual(page.js(raw % FIRST), [300, 400, 0])
         self.assertEqual(page.js(raw % SECOND), [300, 400, 0])
         page.press("v")
         page.painted()
-        self.assertEqual(page.js(raw % FIRST), [0, 64])
+        self.assertEqual(page.js(raw % FIRST), [0, 64, 0])
         page.press("v")
         page.painted()
         self.assertIn("Calls is not known by line, so this is CPU time.", page.text("#view-lines .note"))

@@ -52,7 +52,7 @@ export class LinesView {
     const pane = (/** @type {string} */ name, /** @type {Node[]} */ ...inside) => el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': name }, inside);
     this.element = el('div', { class: 'view' }, el('section', { class: 'panel', 'aria-label': 'Source and machine code' },
       el('div', { class: 'panel-head' }, el('h2', {}, 'Source'), this.fileChooser?.field, this.partChooser?.field), this.note,
-      el('div', { class: 'panes', onmouseover: (/** @type {any} */ { target }) => this.mark(target.closest('tr')?.dataset.key ?? this.picked) },
+      el('div', { class: 'panes', onmouseover: (/** @type {any} */ { target }) => this.mark(target.closest('tr')?.dataset.key ?? this.picked), onmouseleave: () => this.mark(this.picked) },
         this.isThere ? pane('Source', this.source.table) : el('p', { class: 'empty' }, this.why()),
         this.partChooser ? pane('Machine code', this.code.table, this.reason) : null)));
     store.follow(['value', 'fn', 'tab'], () => this.update());
