@@ -95,6 +95,8 @@ struct perf_event_attr perf_open_attributes(const struct perf_wanted *wanted)
 		.inherit_stat = wanted->tree || !wanted->switches,
 		.exclude_kernel = wanted->no_kernel,
 		.exclude_hv = wanted->no_kernel,
+		.exclude_callchain_kernel = !wanted->kernel_stacks,
+		.exclude_callchain_user = 1,
 		.comm = 1,
 		.comm_exec = 1,
 		.task = 1,

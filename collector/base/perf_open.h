@@ -11,9 +11,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define PERF_SAMPLE                                                  \
-	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID | \
-	 PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+#define PERF_SAMPLE                                                         \
+	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |        \
+	 PERF_SAMPLE_TIME | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | \
+	 PERF_SAMPLE_STACK_USER)
 
 /* The trailer of all records other than samples; events of a tree take no
  * samples. */
@@ -42,6 +43,7 @@ struct perf_wanted {
 	uint64_t period_ns;
 	uint32_t stack_bytes; /* copied by a sample */
 	bool no_kernel; /* kernel time is counted, but not sampled */
+	bool kernel_stacks; /* samples of the kernel have its stack */
 	bool tree; /* no samples, count across execs */
 	bool faults; /* also count page faults in user mode */
 	uint32_t counters; /* also count these (perf_counters.h) */

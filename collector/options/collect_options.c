@@ -242,6 +242,9 @@ static int take_metric(struct collect_options *options,
 						    : (uint32_t)value->number;
 		options->cpu_engine = (enum cpu_engine)value->word;
 		return OPTS_GO_ON;
+	case OPT_KERNEL:
+		options->kernel = value->word;
+		return OPTS_GO_ON;
 	case OPT_SCHED:
 		options->sched = value->word;
 		return OPTS_GO_ON;

@@ -98,6 +98,7 @@ struct collect_options {
 	bool cpu_auto; /* --cpu auto: cpu_hz may become another rate */
 	bool cpu_given; /* --cpu is no default */
 	enum cpu_engine cpu_engine;
+	bool kernel; /* --kernel: names of its functions */
 	bool sched; /* --sched: when threads ran and waited */
 	bool locks; /* --locks: contended calls of locks, if sched */
 	bool kernel_wakers; /* --wakers=kernel */

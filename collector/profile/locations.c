@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/names/kernel_names.h"
 #include "collector/names/modules.h"
 #include "collector/names/sites.h"
 #include "collector/names/symbolize_wire.h"
@@ -45,6 +46,7 @@ enum location_kind {
 	LOCATION_CODE, /* an instruction, or one of a call */
 	LOCATION_MARK, /* vaddr 0 */
 	LOCATION_SITE, /* of an annotation; vaddr 0 */
+	LOCATION_KERNEL, /* a function of the kernel; vaddr 0 */
 };
 
 struct location {
@@ -174,8 +176,33 @@ bool locations_serves_caller(const struct locations *locations, uint32_t number)
 	const char *name, *module;
 
 	locations_name(locations, number, &name, &module);
-	return is_mark(locations, number, stacks_frame_name(FRAME_KERNEL)) ||
+	return location_at(locations, number)->kind == LOCATION_KERNEL ||
+	       is_mark(locations, number, stacks_frame_name(FRAME_KERNEL)) ||
 	       (*module && modules_is_clock(name, module));
+}
+
+static int find_kernel_code(struct locations *locations, uint32_t function,
+			    uint32_t *out)
+{
+	const struct kernel_names *names = kernel_names_shared();
+	struct location location = {
+		.name = unique_text(locations,
+				    kernel_names_name(names, function)),
+		.kind = LOCATION_KERNEL,
+	};
+	const struct place place = {
+		.path = unique_text(locations,
+				    kernel_names_module(names, function)),
+		.build_id = unique_text(locations, ""),
+		.has_functions = true,
+	};
+	uint32_t number;
+	int err = intern_place(locations, &place, &number);
+
+	if (err)
+		return err;
+	location.place = number + 1;
+	return MIN(pool_intern(&locations->items, &location, out), 0);
 }
 
 int locations_find(struct locations *locations, struct modules *modules,
@@ -189,6 +216,9 @@ int locations_find(struct locations *locations, struct modules *modules,
 	struct symbol symbol;
 	int err;
 
+	if (frame->kind == FRAME_KERNEL_CODE)
+		return find_kernel_code(locations, (uint32_t)frame->address,
+					out);
 	if (frame->kind == FRAME_TEXT)
 		return locations_mark(locations, stack_frame_text(frame), out);
 	if (frame->kind == FRAME_NAMED)

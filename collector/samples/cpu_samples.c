@@ -55,6 +55,7 @@
 #include "collector/base/perf_wakings.h"
 #include "collector/base/proc.h"
 #include "collector/base/search.h"
+#include "collector/names/kernel_names.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
@@ -676,6 +677,9 @@ static int start_perf_thread(struct cpu_sampler *sampler)
 	if (sampler->wake_fd < 0)
 		return -errno;
 	sampler->wanted.no_kernel = !perf_events_kernel();
+	sampler->wanted.kernel_stacks = sampler->collector->options->kernel &&
+					!sampler->wanted.no_kernel &&
+					kernel_names_are_shown();
 	sampler->cpus = (size_t)sysconf(_SC_NPROCESSORS_CONF);
 	sampler->shot_of_cpu =
 		calloc(sampler->cpus, sizeof(*sampler->shot_of_cpu));

@@ -536,19 +536,17 @@ static uint32_t generation_of(struct cpu_process *process)
 	return process->generation;
 }
 
-static struct sample *make_sample(struct cpu_process *process,
-				  const struct cpu_thread *thread, uint64_t ns,
-				  uint32_t stack_bytes)
+/* Fills in a new @sample, which may be NULL, of @thread. Returns it. */
+static struct sample *fill_sample(struct sample *sample,
+				  struct cpu_process *process,
+				  const struct cpu_thread *thread, uint64_t ns)
 {
-	struct sample *sample = sample_new(stack_bytes);
-
 	if (!sample)
 		return NULL;
 	sample->tid = thread->tid;
 	memcpy(sample->thread, thread->name, sizeof(sample->thread));
 	sample->ns = ns;
 	sample->generation = generation_of(process);
-	sample->stack_bytes = stack_bytes;
 	return sample;
 }
 
@@ -645,9 +643,13 @@ static bool post_cpu_sample(struct cpu_threads *threads,
 
 	tell_losses(threads, thread);
 	kernel_events_push(&thread->events, &event);
-	sample = samples ? make_sample(thread->process, thread, record->ns,
-				       bytes)
-			 : NULL;
+	if (!samples)
+		return false;
+	sample = fill_sample(record->in_kernel
+				     ? sample_new_kernel(bytes, record->kernel,
+							 record->kernel_count)
+				     : sample_new(bytes),
+			     thread->process, thread, record->ns);
 	if (!sample)
 		return false;
 	thread->process->sampled = true;
@@ -713,10 +715,10 @@ static void post_kernel(struct cpu_threads *threads, struct cpu_thread *thread)
 	ns -= ns % threads->period_ns;
 	if (!ns || !samples)
 		return;
-	sample = make_sample(thread->process, thread, clock_boottime_ns(), 0);
+	sample = fill_sample(sample_new_kernel(0, NULL, 0), thread->process,
+			     thread, clock_boottime_ns());
 	if (!sample)
 		return;
-	sample->kind = SAMPLE_KERNEL;
 	sample->flags = SAMPLE_NO_STACK;
 	sample->count = ns / threads->period_ns;
 	sample->weight_ns = ns;

@@ -79,6 +79,26 @@ static void take_sample_head(struct reader *reader, struct perf_record *record)
 	record->ns = take_u64(reader);
 }
 
+/* Takes the call chain, which has the kernel's part only. The kernel aligns all
+ * records to 8 bytes. */
+static void take_kernel_stack(struct reader *reader, struct perf_record *record)
+{
+	uint64_t count = take_u64(reader);
+	const uint64_t *chain;
+
+	if (count > UINT16_MAX)
+		reader->bad = true;
+	if (!count || reader->bad)
+		return;
+	chain = take_bytes(reader, count * sizeof(*chain));
+	if (!chain || *chain != PERF_CONTEXT_KERNEL)
+		return;
+	record->kernel = chain + 1;
+	while (record->kernel_count + 1 < count &&
+	       record->kernel[record->kernel_count] < PERF_CONTEXT_MAX)
+		record->kernel_count++;
+}
+
 static void take_perf_sample(struct reader *reader, uint16_t misc,
 			     struct perf_record *record)
 {
@@ -88,6 +108,7 @@ static void take_perf_sample(struct reader *reader, uint16_t misc,
 	take_sample_head(reader, record);
 	record->in_kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) ==
 			    PERF_RECORD_MISC_KERNEL;
+	take_kernel_stack(reader, record);
 	if (take_u64(reader) == PERF_SAMPLE_REGS_ABI_64) {
 		take_regs(reader, record->reg);
 		record->has_user = true;

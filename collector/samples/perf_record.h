@@ -40,6 +40,9 @@ struct perf_record {
 	uint64_t reg[RECORD_REGS];
 	const uint8_t *stack; /* valid until the callback returns */
 	uint32_t stack_bytes, stack_asked;
+	/* Addresses of the kernel's stack, the innermost first; valid as stack. */
+	const uint64_t *kernel;
+	uint32_t kernel_count;
 };
 
 /* Parses the record at @bytes, whose header has its length, into *@out. *@out

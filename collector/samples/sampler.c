@@ -64,28 +64,38 @@ struct lane {
 	struct sampler_tools tools; /* the thread's */
 };
 
-struct sample *sample_new(uint32_t stack_bytes)
+static struct sample *new_sample(enum sample_kind kind, uint32_t stack_bytes,
+				 const void *object, size_t bytes)
 {
-	struct sample *sample = calloc(1, sizeof(*sample) + stack_bytes);
-
-	if (sample)
-		sample->stack_bytes = stack_bytes;
-	return sample;
-}
-
-struct sample *sample_new_blocked(uint32_t stack_bytes, const char *object)
-{
-	size_t bytes = strlen(object) + 1;
 	struct sample *sample =
 		calloc(1, sizeof(*sample) + stack_bytes + bytes);
 
 	if (!sample)
 		return NULL;
-	sample->kind = SAMPLE_BLOCKED;
+	sample->kind = kind;
 	sample->stack_bytes = stack_bytes;
 	sample->object_bytes = (uint32_t)bytes;
-	memcpy(sample->stack + stack_bytes, object, bytes);
+	if (bytes)
+		memcpy(sample->stack + stack_bytes, object, bytes);
 	return sample;
+}
+
+struct sample *sample_new(uint32_t stack_bytes)
+{
+	return new_sample((enum sample_kind)0, stack_bytes, NULL, 0);
+}
+
+struct sample *sample_new_blocked(uint32_t stack_bytes, const char *object)
+{
+	return new_sample(SAMPLE_BLOCKED, stack_bytes, object,
+			  strlen(object) + 1);
+}
+
+struct sample *sample_new_kernel(uint32_t stack_bytes, const uint64_t *kernel,
+				 uint32_t count)
+{
+	return new_sample(SAMPLE_KERNEL, stack_bytes, kernel,
+			  MIN(count, SAMPLE_KERNEL_MAX) * sizeof(*kernel));
 }
 
 const char *sample_object(const struct sample *sample)

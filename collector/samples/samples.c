@@ -18,6 +18,7 @@
 #include "collector/base/clock.h"
 #include "collector/base/hex.h"
 #include "collector/base/lock.h"
+#include "collector/names/kernel_names.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
@@ -532,6 +533,29 @@ static void put_in_trace(struct samples *samples, const struct sample *sample,
 				    stack, sample->kind == SAMPLE_KERNEL);
 }
 
+/* Returns the stack of the kernel's functions below @stack. Without names of them
+ * it is [kernel] alone. */
+static uint32_t kernel_stack(struct samples *samples,
+			     const struct sample *sample, uint32_t stack)
+{
+	const uint8_t *chain = sample->stack + sample->stack_bytes;
+	const struct kernel_names *names;
+	uint64_t address;
+
+	stack = named_stack(samples, stack, FRAME_KERNEL);
+	names = sample->object_bytes ? kernel_names_shared() : NULL;
+	for (size_t at = names ? sample->object_bytes : 0; at;) {
+		struct stack_frame frame = { .kind = FRAME_KERNEL_CODE };
+
+		at -= sizeof(address);
+		memcpy(&address, chain + at, sizeof(address));
+		/* All but the innermost are return addresses. */
+		frame.address = kernel_names_find(names, address - (at != 0));
+		stack = stacks_child(samples->stacks, stack, &frame);
+	}
+	return stack;
+}
+
 static void deal_cpu(struct samples *samples, const struct sample *sample)
 {
 	bool is_kernel = sample->kind == SAMPLE_KERNEL;
@@ -540,7 +564,7 @@ static void deal_cpu(struct samples *samples, const struct sample *sample)
 	if (sample->stack_bytes || sample->reg[RECORD_REG_IP] || !is_kernel)
 		stack = stack_of_sample(samples, sample);
 	if (is_kernel)
-		stack = named_stack(samples, stack, FRAME_KERNEL);
+		stack = kernel_stack(samples, sample, stack);
 	samples->totals.count += sample->count;
 	samples->totals.ns += sample->weight_ns;
 	put_in_trace(samples, sample, stack);
@@ -791,7 +815,8 @@ static bool is_clock_of(struct samples *samples, uint32_t stack, uint32_t own)
 	for (; stack != own; stack = stacks_parent(samples->stacks, stack)) {
 		const struct stack_frame frame =
 			stacks_frame(samples->stacks, stack);
-		bool is_kernel = frame.kind == FRAME_NAMED;
+		bool is_kernel = frame.kind == FRAME_NAMED ||
+				 frame.kind == FRAME_KERNEL_CODE;
 
 		is_clock = !is_kernel &&
 			   modules_clock_at(
@@ -812,6 +837,8 @@ static enum module_owner owner_of_stack(struct samples *samples, uint32_t stack)
 	enum module_owner owner = MODULE_PROGRAM;
 	uint32_t at = stack;
 
+	while (stacks_frame(samples->stacks, at).kind == FRAME_KERNEL_CODE)
+		at = stacks_parent(samples->stacks, at);
 	for (int i = 0; i < CLOCK_FRAMES && at != STACKS_ROOT; i++) {
 		const struct stack_frame frame =
 			stacks_frame(samples->stacks, at);

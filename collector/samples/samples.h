@@ -58,7 +58,9 @@ struct sample {
 	bool request_told; /* false: samples_request() has the request */
 	uint64_t reg[RECORD_REGS];
 	uint32_t stack_bytes;
-	uint32_t object_bytes; /* BLOCKED: of the text behind the stack */
+	/* Behind the stack: BLOCKED: a text; KERNEL: the addresses of the
+	 * kernel's stack as uint64_t, the innermost first. */
+	uint32_t object_bytes;
 	uint32_t call; /* BLOCKED: number of the system call plus 1; 0: none. */
 	_Alignas(8) uint8_t stack[]; /* from the stack pointer up */
 };
@@ -99,6 +101,11 @@ void samples_put(struct samples **samples);
 struct sample *sample_new(uint32_t stack_bytes);
 /* The same for a SAMPLE_BLOCKED of a thread that waits on @object. */
 struct sample *sample_new_blocked(uint32_t stack_bytes, const char *object);
+/* The same for a SAMPLE_KERNEL with @count addresses of the kernel's stack, the
+ * innermost first, of which it keeps SAMPLE_KERNEL_MAX. */
+#define SAMPLE_KERNEL_MAX 64u
+struct sample *sample_new_kernel(uint32_t stack_bytes, const uint64_t *kernel,
+				 uint32_t count);
 /* Returns the object of the SAMPLE_BLOCKED @sample, which owns it. */
 const char *sample_object(const struct sample *sample);
 /*

@@ -20,6 +20,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/pool.h"
+#include "collector/names/kernel_names.h"
 #include "collector/names/modules.h"
 #include "collector/names/symbols.h"
 #include "collector/options/collect_options.h"
@@ -203,6 +204,20 @@ static void describe_frame(struct trace_stacks *trace,
 				: stacks_frame_name(frame->address));
 		return;
 	}
+	if (frame->kind == FRAME_KERNEL_CODE) {
+		const struct kernel_names *names = kernel_names_shared();
+		const uint32_t number = (uint32_t)frame->address;
+
+		place = (struct module_place){ .bias = 0 };
+		symbol = (struct symbol){
+			.module = kernel_names_module(names, number),
+			.build_id = "",
+		};
+		out->function = write_string(trace, OUT_STRING_FUNCTION,
+					     kernel_names_name(names, number));
+		out->mapping = write_mapping(trace, &place, &symbol);
+		return;
+	}
 	modules_resolve(trace->modules, address, frame->generation, &symbol);
 	out->function = write_string(trace, OUT_STRING_FUNCTION, symbol.name);
 	out->rel_pc = symbol.offset;
@@ -225,7 +240,8 @@ static bool serves_caller(struct trace_stacks *trace,
 					frame->address -
 						(frame->kind == FRAME_RETURN),
 					frame->generation);
-	return frame->kind == FRAME_NAMED && frame->address == FRAME_KERNEL;
+	return frame->kind == FRAME_KERNEL_CODE ||
+	       (frame->kind == FRAME_NAMED && frame->address == FRAME_KERNEL);
 }
 
 /* Returns the iid of @frame, and writes the frame if it is new. Returns 0 without

@@ -131,7 +131,7 @@ plain_names()
 {
 	awk -F '\t' '{
 		name = $2
-		if (name ~ /\[k\]/ || name ~ /^\[kernel\]/)
+		if (name ~ /\[k\]/ || name ~ /^\[kernel\]/ || $3 ~ /^\[kernel/)
 			name = "[kernel]"
 		sub(/^\[.\] */, "", name)
 		sub(/\(.*/, "", name)

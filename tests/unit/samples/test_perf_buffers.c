@@ -142,8 +142,10 @@ static void write_exit(int i, int32_t pid)
 	write_exit_at(i, pid, 5000);
 }
 
-/* The first part of a sample; the rest depends on @abi. */
-static struct made begin_sample(uint16_t misc, uint64_t abi)
+/* The first part of a sample with @count addresses of the kernel's stack at
+ * @chain; the rest depends on @abi. */
+static struct made begin_chain_sample(uint16_t misc, uint64_t abi,
+				      const uint64_t *chain, uint64_t count)
 {
 	struct made made = begin(PERF_RECORD_SAMPLE, misc);
 
@@ -151,8 +153,15 @@ static struct made begin_sample(uint16_t misc, uint64_t abi)
 	add_u64(&made, 0xdead); /* ip */
 	add_ids(&made, 80, 81);
 	add_u64(&made, 6000);
+	add_u64(&made, count);
+	add(&made, chain, count * sizeof(*chain));
 	add_u64(&made, abi);
 	return made;
+}
+
+static struct made begin_sample(uint16_t misc, uint64_t abi)
+{
+	return begin_chain_sample(misc, abi, NULL, 0);
 }
 
 static void add_regs(struct made *made)
@@ -282,6 +291,34 @@ TEST(sample_in_the_kernel_says_so)
 	ck_assert_uint_eq(g_seen.record[1].stack_bytes, 0);
 }
 
+TEST(sample_in_the_kernel_has_its_stack)
+{
+	static const uint64_t chain[] = {
+		PERF_CONTEXT_KERNEL, 0xffffffff81000010, 0xffffffff81000200,
+		0xffffffff81000f00,  PERF_CONTEXT_USER,	 0x401000
+	};
+	struct made made = begin_chain_sample(PERF_RECORD_MISC_KERNEL,
+					      PERF_SAMPLE_REGS_ABI_64, chain,
+					      ARRAY_SIZE(chain));
+
+	add_regs(&made);
+	add_stack(&made, 64, 64);
+	write_record(0, &made);
+	/* A stack of the host's guest only. */
+	made = begin_chain_sample(
+		PERF_RECORD_MISC_KERNEL, PERF_SAMPLE_REGS_ABI_NONE,
+		(const uint64_t[]){ PERF_CONTEXT_GUEST_KERNEL, 7 }, 2);
+	add_u64(&made, 0);
+	write_record(0, &made);
+	ck_assert_uint_eq(read_all(), 2);
+	ck_assert_uint_eq(g_seen.record[0].kernel_count, 3);
+	ck_assert_mem_eq(g_seen.record[0].kernel, chain + 1,
+			 3 * sizeof(*chain));
+	ck_assert_uint_eq(g_seen.record[0].stack_bytes, 64);
+	ck_assert(g_seen.stack_is_right[0]);
+	ck_assert_uint_eq(g_seen.record[1].kernel_count, 0);
+}
+
 TEST(sample_of_32_bits_has_no_stack)
 {
 	struct made made =
@@ -409,12 +446,12 @@ TEST(records_go_round_the_end_of_the_buffer)
 		uint64_t at = g_buffer[0].page->data_head & (DATA_BYTES - 1);
 
 		add_regs(&made);
-		add_stack(&made, 1000 - 200, 1000 - 200);
+		add_stack(&made, 1000 - 208, 1000 - 208);
 		ck_assert_uint_eq(made.count, 1000);
 		write_record(0, &made);
 		wrapped += at + made.count > DATA_BYTES;
 		ck_assert_uint_eq(read_all(), 1);
-		ck_assert_uint_eq(g_seen.record[0].stack_bytes, 800);
+		ck_assert_uint_eq(g_seen.record[0].stack_bytes, 792);
 		ck_assert(g_seen.stack_is_right[0]);
 		ck_assert_uint_eq(g_seen.record[0].reg[0], 100);
 	}
@@ -500,6 +537,7 @@ static void write_sample_at(int i, uint64_t ns)
 	add_u64(&made, 0x401000);
 	add_ids(&made, (int32_t)ns, 1);
 	add_u64(&made, ns);
+	add_u64(&made, 0); /* no stack of the kernel */
 	add_u64(&made, PERF_SAMPLE_REGS_ABI_NONE);
 	add_u64(&made, 0);
 	write_record(i, &made);
@@ -644,6 +682,12 @@ TEST(record_that_is_too_short_is_passed_over)
 	add_regs(&made);
 	add_u64(&made, 1024);
 	write_record(0, &made);
+	/* more of the kernel's stack than present */
+	for (uint64_t count = 1; count; count *= 8) {
+		made = begin_sample(PERF_RECORD_MISC_KERNEL, 0);
+		memcpy(made.bytes + made.count - 16, &count, sizeof(count));
+		write_record(0, &made);
+	}
 	/* no trailer */
 	made = begin(PERF_RECORD_EXIT, 0);
 	add_ids(&made, 1, 1);

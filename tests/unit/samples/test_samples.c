@@ -192,6 +192,61 @@ TEST(samples_without_stack_are_unknown)
 	ck_assert(pb_has_comment(g.read, "2 samples had no stack"));
 }
 
+/* The address of function @name of this kernel; 0: not shown. */
+static uint64_t kernel_address(const char *name)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	unsigned long long address, found = 0;
+	char line[512], word[512];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%llx %*c %511s", &address, word) == 2 &&
+		    !strcmp(word, name))
+			found = address;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* Below [kernel], the outermost first; [kernel] alone where there are no names.
+ * The addresses of the kernel are in no file. */
+TEST(samples_of_the_kernel_have_its_functions)
+{
+	const uint64_t inner = kernel_address("schedule");
+	const uint64_t outer = kernel_address("do_syscall_64");
+	const uint64_t stack[] = { inner + 5, outer + 9, 4 };
+	const bool shown = inner && outer;
+
+	for (int i = 0; i < 2; i++) {
+		struct sample *sample = sample_new_kernel(0, stack, 3),
+			      *usual = new_sample(0);
+
+		ck_assert_ptr_nonnull(sample);
+		ck_assert_int_eq(sample->kind, SAMPLE_KERNEL);
+		memcpy(sample, usual, offsetof(struct sample, stack_bytes));
+		free(usual);
+		sample->kind = SAMPLE_KERNEL;
+		samples_post(g.samples, sample);
+	}
+	finish();
+	ck_assert_uint_eq(g.read->n_sample, 1);
+	ck_assert_uint_eq(g.read->sample[0]->n_location_id, shown ? 4 : 1);
+	ck_assert_int_eq(sum(shown ? "schedule" : "[kernel]", 1), 20);
+	for (size_t i = 0; shown && i < g.read->n_location; i++) {
+		const Perftools__Profiles__Location *at = g.read->location[i];
+		const char *name = pb_function_name(g.read, at->id);
+
+		ck_assert_uint_eq(at->address, 0);
+		ck_assert_int_eq(!at->mapping_id,
+				 !strcmp(name, "[kernel]") ||
+					 !strcmp(name, "[other stacks]"));
+	}
+	if (shown)
+		ck_assert_str_eq(
+			pb_string(g.read, g.read->mapping[0]->filename),
+			"[kernel.kallsyms]");
+}
+
 static struct sample *new_wait(const char *object, uint64_t ns)
 {
 	struct sample *sample = sample_new_blocked(0, object);
