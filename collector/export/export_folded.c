@@ -8,6 +8,8 @@
 #include "collector/base/put.h"
 #include "collector/export/stack_tree.h"
 
+#define KERNEL_NAME "[kernel]" /* frame in cpu.pb.gz */
+
 void export_folded_name(const char *name, FILE *out)
 {
 	put_line(name, strlen(name), ";:", out);
@@ -26,15 +28,22 @@ static uint32_t path_to(const struct stack_tree *tree, uint32_t number,
 	return depth;
 }
 
+/* The functions of the kernel end in "_[k]", as flamegraph.pl knows them. */
 static void put_stack(const struct stack_tree *tree, const uint32_t *path,
 		      uint32_t depth, uint64_t value, FILE *out)
 {
+	bool in_kernel = false;
+
 	for (uint32_t i = 0; i < depth; i++) {
+		const char *name =
+			stack_tree_name(tree, stack_tree_node(tree, path[i]));
+
 		if (i)
 			put_char(';', out);
-		export_folded_name(
-			stack_tree_name(tree, stack_tree_node(tree, path[i])),
-			out);
+		export_folded_name(name, out);
+		if (in_kernel)
+			put_text("_[k]", out);
+		in_kernel |= !strcmp(name, KERNEL_NAME);
 	}
 	put_char(' ', out);
 	put_count(value, out);
