@@ -13,7 +13,6 @@
 
 /* For functions, stacks and texts. */
 #define OWN_NAME "[perfrec]" /* frame of perfrec itself (locations.h) */
-#define KERNEL_NAME "[kernel]" /* frame in cpu.pb.gz */
 #define BUDGET_BYTES (UINT64_C(160) << 20)
 
 const struct page_key_text page_keys[PAGE_KEYS] = {
@@ -158,9 +157,7 @@ static void walk_trace(struct page_data *data, struct walk *walk, uint32_t text)
 	uint32_t name =
 		text < data->trace_text_room ? data->trace_texts[text] : 0;
 
-	/* The trace has no frame for the kernel. */
-	if (!data->calls || walk->lost ||
-	    !strcmp(trace_texts_get(&data->texts, text), KERNEL_NAME))
+	if (!data->calls || walk->lost)
 		return;
 	if (!name || !calls_find(data->calls, walk->leaf, name, &walk->leaf))
 		walk->lost = true;

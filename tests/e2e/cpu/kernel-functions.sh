@@ -104,3 +104,12 @@ for line in open(sys.argv[1]):
     if page in data or varint(address)[2:] in data:
         sys.exit(f"{address:x}")
 PYTHON
+
+# --- the page -----------------------------------------------------------------
+# It finds the stacks of the profile in the trace, so it knows their times.
+run_ok "$PERFREC" report --html page.html on
+python3 "$TOP/tests/tools/page_read.py" page.html >page.json ||
+	fail 'the page is broken'
+jq -e '(.values[] | select(.key == "cpu") | .sum) as $sum |
+	.unknown_time.cpu * 10 < $sum' page.json >out.txt ||
+	fail "CPU time at no known time: $(jq -c .unknown_time page.json)"
