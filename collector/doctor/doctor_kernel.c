@@ -24,6 +24,7 @@
 #include "collector/base/perf_open.h"
 #include "collector/base/perf_wakings.h"
 #include "collector/base/proc.h"
+#include "collector/names/kernel_names.h"
 #include "collector/replay/clock_sync.h"
 
 /* Set by the C library (2.35 and later): 0 where it has registered no area. */
@@ -181,6 +182,17 @@ static void look_at_samples(struct doctor_findings *findings)
 			   "CPU samples, in the kernel too, at up to %ld a "
 			   "second, and switches of threads",
 			   read_sysctl("kernel/perf_event_max_sample_rate", 0));
+		if (kernel_names_are_shown())
+			return;
+		doctor_judge(finding, DOCTOR_LESS);
+		doctor_say(finding->effect,
+			   "CPU time in the kernel is one row, [kernel]: it "
+			   "hides the addresses of its functions "
+			   "(kernel.kptr_restrict is %ld)",
+			   read_sysctl("kernel/kptr_restrict", -1));
+		doctor_say(finding->change,
+			   "as root: sysctl kernel.kptr_restrict=0; 1 permits "
+			   "it to root only");
 		return;
 	}
 	doctor_judge(finding, DOCTOR_LESS);
