@@ -763,8 +763,10 @@ static void add_peak(struct sheet *sheet, uint32_t to)
 			struct pprof_row *row = find_named_row(
 				&sheet->rows, frame->name, frame->module);
 
-			if (row)
+			if (row) {
 				row->self[to] = rows.list[i].self[from];
+				row->total[to] = rows.list[i].total[from];
+			}
 		}
 		pprof_rows_free(&rows);
 	}
