@@ -37,6 +37,13 @@ class Shared:
     folder = None
     recordings = None
 
+    @classmethod
+    def given(cls):
+        """Names of the recordings that somebody wants to try."""
+        for data in filter(None, os.environ.get("PAGE_DATA", "").split(":")):
+            cls.recordings.take(os.path.abspath(data))
+            yield os.path.basename(data)
+
 
 class PageTest(unittest.TestCase):
     """Opens pages, and holds each to what all must do: no error, no request."""
@@ -280,9 +287,8 @@ class Recorded(PageTest):
 
     def test_given(self):
         """PAGE_DATA=DIR:DIR...: recordings of real programs."""
-        for data in filter(None, os.environ.get("PAGE_DATA", "").split(":")):
-            Shared.recordings.take(os.path.abspath(data))
-            self.check(os.path.basename(data))
+        for data in Shared.given():
+            self.check(data)
 
 
 class Driven(PageTest):
@@ -783,6 +789,7 @@ class Large(PageTest):
 from test_address import *  # noqa: E402
 from test_calls import *  # noqa: E402
 from test_source import *  # noqa: E402
+from test_figures import *  # noqa: E402
 from test_threads import *  # noqa: E402
 from test_trust import *  # noqa: E402
 from test_profile import *  # noqa: E402
