@@ -34,6 +34,9 @@ struct thread_locks {
 	uint32_t number; /* process_locks_thread() */
 	uint32_t name_changes; /* as of the name that process has */
 	bool waits;
+	/* The call that waits. */
+	const struct replay *replay;
+	struct replay_place place;
 	struct lock_wait wait; /* the current one, or the last */
 	struct lock_stretch stretch[STRETCHES_MAX]; /* of it */
 };
@@ -87,6 +90,25 @@ static uint64_t clock_of(const struct thread *thread, uint64_t ns)
 		       : ns;
 }
 
+/* Ends a wait that the thread has left by cancellation or a jump: the call that
+ * waited is over, or @ends: the thread is. It was blocked until its last time off
+ * the CPU. */
+static void end_left_wait(struct thread *thread, bool ends)
+{
+	struct thread_locks *locks = thread->locks;
+	const struct replay *replay = fibers_current(&thread->fibers);
+
+	if (!locks->waits || (!ends && replay == locks->replay &&
+			      replay_place_open(replay, locks->place)))
+		return;
+	locks->waits = false;
+	if (!locks->wait.count)
+		return;
+	locks->wait.to_ns = locks->stretch[locks->wait.count - 1].to_ns;
+	locks->wait.result = SYNC_FAILED;
+	feed_wait(thread, clock_of(thread, locks->wait.to_ns), &locks->wait);
+}
+
 static void feed_release(struct thread *thread, const struct record *cells,
 			 const struct cct_node *top)
 {
@@ -126,7 +148,10 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
 	ns = replay_ns(replay, clock, thread->fibers.now_ns);
 	switch (ext) {
 	case EXT_SYNC_WAIT:
+		end_left_wait(thread, false);
 		locks->waits = true;
+		locks->replay = replay;
+		locks->place = replay_place(replay);
 		locks->wait = (struct lock_wait){
 			.kind = (uint8_t)value,
 			.address = cells[1].word,
@@ -146,6 +171,7 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
 		feed_wait(thread, clock, &locks->wait);
 		return 0;
 	default:
+		end_left_wait(thread, value == SYNC_THREAD);
 		feed_release(thread, cells, replay_top_node(replay));
 		return 0;
 	}
@@ -186,6 +212,7 @@ bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait)
 
 	if (!locks)
 		return false;
+	end_left_wait(thread, false);
 	if (locks->waits && wait->from_ns >= locks->wait.from_ns)
 		add_wait_stretch(locks, wait);
 	if (!wait->object)

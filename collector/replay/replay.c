@@ -1955,6 +1955,18 @@ struct cct_node *replay_top_node(const struct replay *replay)
 	return replay->top->node;
 }
 
+struct replay_place replay_place(const struct replay *replay)
+{
+	return (struct replay_place){ (size_t)(replay->top - replay->stack),
+				      replay->top->cell };
+}
+
+bool replay_place_open(const struct replay *replay, struct replay_place place)
+{
+	return (size_t)(replay->top - replay->stack) >= place.depth &&
+	       replay->stack[place.depth].cell == place.cell;
+}
+
 const struct replay_counts *replay_counts(const struct replay *replay)
 {
 	return &replay->counts;

@@ -241,6 +241,15 @@ void replay_each_open(const struct replay *replay, size_t most,
 struct cct *replay_tree(struct replay *replay);
 /* Returns the node of the frame on top, or the root, never NULL. */
 struct cct_node *replay_top_node(const struct replay *replay);
+/* An open call, or none. */
+struct replay_place {
+	size_t depth;
+	uint64_t cell;
+};
+/* Returns the innermost open call. */
+struct replay_place replay_place(const struct replay *replay);
+/* Returns true if the call at @place is still open. */
+bool replay_place_open(const struct replay *replay, struct replay_place place);
 const struct replay_counts *replay_counts(const struct replay *replay);
 uint32_t replay_sequence(const struct replay *replay);
 /* Returns the counter of name ids on this sequence; it has the last one in

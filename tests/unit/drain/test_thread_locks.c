@@ -5,6 +5,7 @@
  * nothing name no thread.
  */
 #include <errno.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "collector/base/jobs.h"
@@ -103,6 +104,66 @@ TEST(thread_locks_wait_has_holder_and_waker)
 	ck_assert(trace_has("holds mutex"));
 	ck_assert(trace_has("worker-0"));
 	ck_assert(!trace_has("unknown"));
+}
+
+/* A call begins or ends in @thread. */
+static void call_at(int thread, enum record_kind kind, uint64_t ms)
+{
+	const struct record cell = { record_word(kind, 0x1000, 0x800),
+				     g_rig->start_ns + ms * MS };
+
+	ck_assert_int_eq(rig_run(g_rig, thread, &cell, 1), 0);
+}
+
+/* The kernel shows that @thread slept in futex(). */
+static void sleep_in_futex(int thread, uint64_t from_ms, uint64_t to_ms,
+			   const char *object)
+{
+	const struct thread_wait wait = {
+		.from_ns = g_rig->start_ns + from_ms * MS,
+		.to_ns = g_rig->start_ns + to_ms * MS,
+		.object = object,
+		.call = SYS_futex + 1,
+	};
+
+	ck_assert(thread_locks_tell(&g_rig->thread[thread], &wait));
+}
+
+/* A cancelled thread, or one that jumped, has no WAITED. Its next sleeps are
+ * other waits. */
+TEST(thread_locks_wait_is_over_when_its_call_or_thread_is, EACH(0, 2))
+{
+	begin_rig();
+	call_at(1, RECORD_BEGIN, 5);
+	g_rig->thread[1].cpu = (void *)g_rig; /* has switches */
+	put(1, EXT_SYNC_WAIT, SYNC_SEMAPHORE, 10, LOCK, 0);
+	sleep_in_futex(1, 11, 12, "[semaphore left]");
+	if (_i)
+		call_at(1, RECORD_END, 13);
+	else
+		put(1, EXT_SYNC_RELEASE, SYNC_THREAD, 13, OTHER, 0);
+	sleep_in_futex(1, 14, 15, "[futex later]");
+	g_rig->thread[1].cpu = NULL;
+	end_rig();
+	ck_assert(trace_has("[semaphore left]"));
+	ck_assert(trace_has("failed"));
+	ck_assert(trace_has("[futex later]"));
+}
+
+/* A handler's calls are inside of the call that waits. */
+TEST(thread_locks_wait_goes_on_in_a_signal_handler)
+{
+	begin_rig();
+	call_at(1, RECORD_BEGIN, 5);
+	put(1, EXT_SYNC_WAIT, SYNC_SEMAPHORE, 10, LOCK, 0);
+	call_at(1, RECORD_BEGIN, 11);
+	sleep_in_futex(1, 12, 13, "[semaphore one]");
+	call_at(1, RECORD_END, 14);
+	put(0, EXT_SYNC_RELEASE, SYNC_SEMAPHORE, 15, LOCK, 0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0);
+	end_rig();
+	ck_assert(trace_has("worker-0"));
+	ck_assert(!trace_has("failed"));
 }
 
 /* They have no ids; the last one woke the writer. */
