@@ -148,16 +148,19 @@ def true_holders(truth, sleeps, begin, end, where, got):
     the last one before the end of the wait that released the lock while others
     waited. A sleep lasts until it has a CPU again, being blocked only until the
     last such release within."""
-    holds = [h for h in truth["H"] if h[3] == where and begin < h[1] <= end]
+    releases = truth["H"] + truth["R"]
+    holds = [h for h in releases if h[3] == where and begin < h[1] <= end]
     last = max(holds, key=lambda hold: hold[1], default=None)
     held = defaultdict(int)
     for off, on in sleeps:
         wakes = [h[1] for h in holds if off < h[1] <= on]
         blocked = max(wakes, default=off) if got or on < end - CLOSE_NS else on
-        for start, stop, tid, lock in truth["H"] + truth["h"]:
-            if lock == where and stop > begin and start < end:
-                part = min(stop, end, blocked) - max(start, begin, off)
-                held[tid] += max(part, 0)
+        for kind in "HhRr":
+            for start, stop, tid, lock in truth[kind]:
+                if lock == where and stop > begin and start < end:
+                    part = min(stop, end, blocked) - max(start, begin, off)
+                    holder = "readers" if kind in "Rr" else tid
+                    held[holder] += max(part, 0)
     return held, last[2] if last else None
 
 
@@ -218,7 +221,10 @@ def main():
             )
             longest = max(held.values(), default=0)
             owners = [t for t, ns in held.items() if ns >= TIE * longest]
-            verdict = judge(wait.get("held_by_tid"), owners)
+            named = wait.get("held_by_tid")
+            if wait.get("held_by") == "readers":
+                named = "readers"
+            verdict = judge(named, owners)
             scores["held"].add(verdict, end - begin, (wait, held))
             if kind == "T":
                 verdict = (

@@ -9,18 +9,26 @@
  *				no thread
  *	T TID FROM TO OBJECT	a wait that timed out
  *	C TID FROM TO OBJECT	a wait for a signal or a post
- *	S TID AT AT OBJECT	a signal or a post, before the call
+ *	S TID AT AT OBJECT	a signal, a post, the end of a thread or the like,
+ *				before the call
+ *	R TID FROM TO OBJECT	readers had a lock, and the last one was TID;
+ *				others waited at the end
+ *	r TID FROM TO OBJECT	the same, and nobody waited
  *
  * Times are CLOCK_BOOTTIME in ns. tests/tools/whom_check.py compares the lines
  * with the trace. FAMILY is a line of g_families.
  */
+#include <linux/futex.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -332,6 +340,277 @@ static void posts(void)
 	run_threads(posts_thread, 2);
 }
 
+/* --- readers and writers -------------------------------------------------- */
+
+static pthread_rwlock_t g_rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static int g_readers;
+static long g_read_from;
+
+/* As the C library counts: an unlock wakes readers that wait in the word, or a
+ * writer. */
+PLAIN int has_rwlock_waiters(bool writes)
+{
+	/* relaxed: this thread has the lock */
+	uint32_t word = atom_load_rlx(&g_rwlock.__data.__readers);
+	/* relaxed: as above */
+	uint32_t writers = atom_load_rlx(&g_rwlock.__data.__writers_futex);
+
+	return writes ? word >> 3 || writers & 2 : (word & 6) != 0;
+}
+
+static void write_once(void)
+{
+	long begin = now(), from, to;
+
+	pthread_rwlock_wrlock(&g_rwlock);
+	from = now();
+	log_line('W', begin, from, &g_rwlock);
+	work(g_work_us);
+	to = now();
+	log_line(has_rwlock_waiters(true) ? 'H' : 'h', from, to, &g_rwlock);
+	pthread_rwlock_unlock(&g_rwlock);
+}
+
+static void read_once(void)
+{
+	long from = now();
+
+	pthread_rwlock_rdlock(&g_rwlock);
+	/* relaxed: the first one's time is of no use to anybody else */
+	if (!atom_add_rlx(&g_readers, 1))
+		g_read_from = now();
+	log_line('W', from, now(), &g_rwlock);
+	work(g_work_us);
+	/* relaxed: only the last one reads the time of the first */
+	if (atom_add_rlx(&g_readers, -1) == 1)
+		log_line(has_rwlock_waiters(false) ? 'R' : 'r', g_read_from,
+			 now(), &g_rwlock);
+	pthread_rwlock_unlock(&g_rwlock);
+}
+
+static void *write_thread(void *unused)
+{
+	for (int i = 0; i < g_rounds; i++) {
+		write_once();
+		work(g_work_us / 4);
+	}
+	return unused;
+}
+
+static void *read_write_thread(void *number)
+{
+	bool writes = (uintptr_t)number % 2;
+
+	for (int i = 0; i < g_rounds; i++) {
+		if (writes)
+			write_once();
+		else
+			read_once();
+		work(g_work_us / 4);
+	}
+	return NULL;
+}
+
+static void writers(void)
+{
+	g_work_us = 2000;
+	g_rounds = 50;
+	run_threads(write_thread, 7);
+}
+
+static void readers(void)
+{
+	g_work_us = 2000;
+	g_rounds = 50;
+	run_threads(read_write_thread, 5);
+}
+
+/* --- points that other threads reach -------------------------------------- */
+
+static pthread_barrier_t g_barrier;
+static uint32_t g_word;
+static pthread_once_t g_once[200];
+static int g_objects[200]; /* stand for rounds */
+
+/* The last S of a round is that of the thread that completed it. */
+static void *meet(void *number)
+{
+	for (int i = 0; i < g_rounds; i++) {
+		long from;
+
+		work((uintptr_t)number == (uintptr_t)i % THREADS
+			     ? g_work_us
+			     : g_work_us / 8);
+		from = now();
+		log_line('S', from, from, &g_objects[i]);
+		pthread_barrier_wait(&g_barrier);
+		log_line('C', from, now(), &g_objects[i]);
+	}
+	return NULL;
+}
+
+static void barrier(void)
+{
+	g_work_us = 4000;
+	g_rounds = 80;
+	pthread_barrier_init(&g_barrier, NULL, THREADS);
+	run_threads(meet, THREADS);
+}
+
+static void *end_soon(void *object)
+{
+	long at;
+
+	work(g_work_us);
+	at = now();
+	log_line('S', at, at, object);
+	return NULL;
+}
+
+static void joins(void)
+{
+	g_work_us = 2000;
+	g_rounds = 60;
+	for (int i = 0; i < g_rounds; i++) {
+		pthread_t thread;
+		long from;
+
+		pthread_create(&thread, NULL, end_soon, &g_objects[i]);
+		from = now();
+		pthread_join(thread, NULL);
+		log_line('C', from, now(), &g_objects[i]);
+	}
+}
+
+static int g_round;
+
+static void run_once(void)
+{
+	long at;
+
+	work(g_work_us);
+	at = now();
+	log_line('S', at, at, &g_objects[g_round]);
+}
+
+/* Half the work later than the thread that runs the routine. */
+static void *once_thread(void *number)
+{
+	for (int i = 0; i < g_rounds; i++) {
+		long from;
+
+		if (number)
+			work(g_work_us / 2);
+		else
+			g_round = i;
+		from = now();
+		pthread_once(&g_once[i], run_once);
+		if (number)
+			log_line('C', from, now(), &g_objects[i]);
+		pthread_barrier_wait(&g_barrier);
+	}
+	return NULL;
+}
+
+static void once(void)
+{
+	g_work_us = 4000;
+	g_rounds = 40;
+	pthread_barrier_init(&g_barrier, NULL, 2);
+	run_threads(once_thread, 2);
+}
+
+static void *futex_thread(void *number)
+{
+	for (int i = 0; i < g_rounds; i++) {
+		long at = now();
+
+		if (number) {
+			work(g_work_us);
+			at = now();
+			log_line('S', at, at, &g_objects[i]);
+			/* order: none; the system call has its own */
+			atom_add_sc(&g_word, 1);
+			syscall(SYS_futex, &g_word, FUTEX_WAKE_PRIVATE, 1);
+		} else {
+			/* order: as above */
+			while ((int)atom_load_acq(&g_word) <= i)
+				syscall(SYS_futex, &g_word, FUTEX_WAIT_PRIVATE,
+					i, NULL, NULL, 0);
+			log_line('C', at, now(), &g_objects[i]);
+		}
+	}
+	return NULL;
+}
+
+static void futex(void)
+{
+	g_work_us = 2000;
+	g_rounds = 100;
+	run_threads(futex_thread, 2);
+}
+
+/* --- <threads.h> ---------------------------------------------------------- */
+
+static int c11_thread(void *unused)
+{
+	(void)unused;
+	for (int i = 0; i < g_rounds; i++) {
+		long from = now();
+
+		mtx_lock((mtx_t *)&g_lock);
+		log_line('W', from, now(), &g_lock);
+		from = now();
+		work(g_work_us);
+		log_line(has_waiters() ? 'H' : 'h', from, now(), &g_lock);
+		mtx_unlock((mtx_t *)&g_lock);
+		work(g_work_us / 4);
+	}
+	return 0;
+}
+
+static void c11(void)
+{
+	thrd_t thread[THREADS];
+
+	g_work_us = 2000;
+	g_rounds = 50;
+	for (int i = 0; i < THREADS; i++)
+		thrd_create(&thread[i], c11_thread, NULL);
+	for (int i = 0; i < THREADS; i++)
+		thrd_join(thread[i], NULL);
+}
+
+/* The poster posts in a signal handler. */
+static void post_by_signal(int signal)
+{
+	long at = now();
+
+	(void)signal;
+	log_line('S', at, at, &g_posted);
+	sem_post(&g_posted);
+}
+
+static void *signalled_thread(void *number)
+{
+	if (!number)
+		return take_posts(NULL);
+	for (int i = 0; i < g_rounds; i++) {
+		work(g_work_us);
+		raise(SIGUSR1);
+	}
+	return NULL;
+}
+
+static void handler(void)
+{
+	g_work_us = 2000;
+	g_rounds = 100;
+	sem_init(&g_posted, 0, 0);
+	signal(SIGUSR1, post_by_signal);
+	run_threads(signalled_thread, 2);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -341,7 +620,11 @@ static const struct {
 	{ "recursive", recursive },   { "checking", checking },
 	{ "robust", robust },	      { "inherit", inherit },
 	{ "timed", timed },	      { "queue", queue },
-	{ "posts", posts },
+	{ "posts", posts },	      { "writers", writers },
+	{ "readers", readers },	      { "barrier", barrier },
+	{ "joins", joins },	      { "once", once },
+	{ "futex", futex },	      { "c11", c11 },
+	{ "handler", handler },
 };
 
 PLAIN void print_lines(void)
