@@ -32,6 +32,8 @@
 #ifndef ELFCOMPRESS_ZSTD /* before glibc 2.37 */
 #define ELFCOMPRESS_ZSTD 2
 #endif
+/* endbr64, and the sled of an entry build. */
+#define ENTRY_BYTES_MAX 15u
 /* Deeper entries are ignored. */
 #define DEPTH_MAX 128
 
@@ -442,12 +444,13 @@ bool dwarf_lines_call(struct dwarf_lines *lines, uint64_t vaddr,
 	if (!unit->was_read)
 		read_unit(lines->elf, unit);
 	function = spans_find(&unit->functions, vaddr);
-	if (!function || function->low != vaddr)
+	if (!function || vaddr - function->low > ENTRY_BYTES_MAX)
 		return false;
 	/* Equal functions that the linker has merged may have other types. */
-	if ((function > unit->functions.list && function[-1].low == vaddr) ||
+	if ((function > unit->functions.list &&
+	     function[-1].low == function->low) ||
 	    (function + 1 < unit->functions.list + unit->functions.count &&
-	     function[1].low == vaddr))
+	     function[1].low == function->low))
 		return false;
 	dwarf_call_layout(&function->die, vaddr, out);
 	return true;

@@ -38,9 +38,9 @@ void dwarf_lines_free(struct dwarf_lines **lines);
  * first in a compile unit reads that unit, which takes time. */
 size_t dwarf_lines_find(struct dwarf_lines *lines, uint64_t vaddr,
 			struct dwarf_frame out[SYMBOLIZE_FRAMES_MAX]);
-/* Describes the function that starts at @vaddr in @out, which is empty before;
- * the caller releases it. Returns false if none is known to start there. Also
- * reads the unit. */
+/* Describes the function that starts at @vaddr, or a few bytes before with the
+ * sled of an entry build, in @out, which is empty before; the caller releases it.
+ * Returns false if none is known to start there. Also reads the unit. */
 bool dwarf_lines_call(struct dwarf_lines *lines, uint64_t vaddr,
 		      struct call_layout *out);
 

@@ -21,7 +21,8 @@
  * (SYMBOLIZE_END); without it, the answer is incomplete.
  *
  * "perfrec-symbolize calls" finds the arguments of the functions that start at
- * the addresses, in the same way. For each it writes
+ * the addresses, or whose code starts there behind the sled of an entry build,
+ * in the same way. For each it writes
  *
  *	c ADDRESS VALUES
  *
