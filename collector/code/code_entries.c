@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "collector/code/code_file.h"
+#include "collector/code/code_moves.h"
 #include "collector/code/code_r11.h"
 #include "collector/code/code_returns.h"
 #include "collector/code/code_site.h"
@@ -240,7 +241,7 @@ static int take_gcc(struct code_entries *entries, size_t number,
 	uint64_t call;
 	struct code_piece *piece = gcc_piece(entries, number, &call);
 
-	if (!piece)
+	if (!piece || code_moves_find(entries->moves, piece->start))
 		return 0;
 	*bytes += piece->bytes;
 	return take_function(entries, call, piece);
@@ -345,27 +346,39 @@ static int take_sled(struct code_entries *entries, uint64_t at,
 					 at);
 }
 
-static int take_xray(struct code_entries *entries, size_t number,
-		     uint64_t *bytes)
+/* Returns false if row @number of XRay's table is none of a function. */
+static bool read_xray_row(const struct code_entries *entries, size_t number,
+			  uint64_t *sled, uint64_t *function, uint8_t *kind)
 {
 	const uint64_t at = entries->file->xray.vaddr + number * XRAY_BYTES;
 	const uint8_t *entry = code_file_at(entries->file, at, XRAY_BYTES);
-	int err;
 	struct {
 		uint64_t sled, function;
 		uint8_t kind, always, version;
 	} row;
 
 	if (!entry)
-		return 0;
+		return false;
 	memcpy(&row, entry, 19);
-	if (row.version != XRAY_VERSION || row.kind >= SLED_EVENT ||
-	    !code_file_text(entries->file, at + 8 + row.function))
+	*sled = at + row.sled;
+	*function = at + 8 + row.function;
+	*kind = row.kind;
+	return row.version == XRAY_VERSION && row.kind < SLED_EVENT &&
+	       code_file_text(entries->file, *function);
+}
+
+static int take_xray(struct code_entries *entries, size_t number,
+		     uint64_t *bytes)
+{
+	uint64_t sled, function;
+	uint8_t kind;
+	int err;
+
+	if (!read_xray_row(entries, number, &sled, &function, &kind) ||
+	    code_moves_find(entries->moves, function))
 		return 0;
-	err = build_xray(entries, at + 8 + row.function, bytes);
-	return err ? err
-		   : take_sled(entries, at + row.sled, at + 8 + row.function,
-			       row.kind);
+	err = build_xray(entries, function, bytes);
+	return err ? err : take_sled(entries, sled, function, kind);
 }
 
 /* --- both ---------------------------------------------------------------- */
@@ -377,13 +390,47 @@ static size_t count_rows(const struct code_file *file,
 	return file->entry_kinds >> kind & 1 ? section->bytes / bytes : 0;
 }
 
+static size_t count_gcc_rows(const struct code_file *file)
+{
+	return count_rows(file, &file->gcc_entries, ENTRY_GCC, GCC_BYTES);
+}
+
+static size_t count_xray_rows(const struct code_file *file)
+{
+	return count_rows(file, &file->xray, ENTRY_XRAY, XRAY_BYTES);
+}
+
+void code_entries_mark(struct code_entries *entries)
+{
+	const size_t gcc = count_gcc_rows(entries->file);
+	const size_t xray = count_xray_rows(entries->file);
+
+	for (size_t i = 0; i < gcc; i++) {
+		uint64_t call;
+		struct code_piece *piece = gcc_piece(entries, i, &call);
+
+		/* Functions that are only jumped to are entries: a jump to one
+		 * is an exit. */
+		if (piece && call - piece->start <= sizeof(g_endbr))
+			piece->is_entry = piece->has_hooks = true;
+	}
+	for (size_t i = 0; i < xray; i++) {
+		uint64_t sled, function;
+		uint8_t kind;
+		struct code_piece *piece;
+
+		if (!read_xray_row(entries, i, &sled, &function, &kind))
+			continue;
+		piece = code_pieces_at(entries->pieces, function);
+		if (piece && piece->start == function)
+			piece->has_hooks = true;
+	}
+}
+
 int code_entries_step(struct code_entries *entries, uint64_t bytes)
 {
-	const struct code_file *file = entries->file;
-	const size_t gcc =
-		count_rows(file, &file->gcc_entries, ENTRY_GCC, GCC_BYTES);
-	const size_t all =
-		gcc + count_rows(file, &file->xray, ENTRY_XRAY, XRAY_BYTES);
+	const size_t gcc = count_gcc_rows(entries->file);
+	const size_t all = gcc + count_xray_rows(entries->file);
 	uint64_t done = 0;
 	int err = 0;
 
@@ -391,17 +438,6 @@ int code_entries_step(struct code_entries *entries, uint64_t bytes)
 	entries->group.pieces = entries->pieces;
 	entries->scratch.file = entries->file;
 	entries->scratch.pieces = entries->pieces;
-	if (!entries->next) {
-		/* Functions that are only jumped to are entries: a jump to one
-		 * is an exit. */
-		for (size_t i = 0; i < gcc; i++) {
-			uint64_t call;
-			struct code_piece *piece = gcc_piece(entries, i, &call);
-
-			if (piece && call - piece->start <= sizeof(g_endbr))
-				piece->is_entry = true;
-		}
-	}
 	while (!err && entries->next < all && done <= bytes) {
 		size_t number = entries->next++;
 

@@ -10,6 +10,7 @@
 #include "collector/base/grow.h"
 #include "collector/code/code_decode.h"
 #include "collector/code/code_file.h"
+#include "collector/code/code_returns.h"
 #include "collector/names/unwind_cfi.h"
 #include "shared/compiler.h"
 
@@ -275,6 +276,10 @@ static void take_jump_or_call(struct place *place)
 				(uint64_t)place->in.raw.imm[0].value.s;
 
 	if (place->in.meta.category == ZYDIS_CATEGORY_CALL) {
+		/* The call of an entry build's stub relies on no alignment. */
+		if (is_relative && place->at - place->piece->start <= 5 &&
+		    code_returns_at_once(place->facts->file, target))
+			return;
 		place->fact->what |= FACT_CALLS;
 		if (is_based_on(place, BASE_RSP) &&
 		    (place->row->offset & 31) == 16)

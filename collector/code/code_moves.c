@@ -13,6 +13,7 @@
 #include "collector/code/code_facts.h"
 #include "collector/code/code_file.h"
 #include "collector/code/code_found.h"
+#include "collector/code/code_returns.h"
 #include "collector/names/unwind_cfi.h"
 #include "shared/compiler.h"
 #include "shared/function_shm.h"
@@ -87,6 +88,9 @@ static enum code_refusal move_jump(struct draft *draft,
 
 	switch (in->meta.category) {
 	case ZYDIS_CATEGORY_CALL:
+		/* An entry build's stub. */
+		if (code_returns_at_once(draft->facts->file, target))
+			return CODE_NOT_REFUSED;
 		if (!may_call(draft, target))
 			return CODE_CALLS_EARLY;
 		fits = put_jump(draft, (const uint8_t *)"\xe8", 1, target);
@@ -409,8 +413,8 @@ static int add_move(struct code_moves *moves, struct draft *draft)
 	return 0;
 }
 
-int code_moves_add(struct code_moves *moves, const struct code_facts *facts,
-		   size_t index, struct code_found *found)
+int code_moves_try(struct code_moves *moves, const struct code_facts *facts,
+		   size_t index, struct code_found *found, uint8_t *refusal)
 {
 	const struct code_piece *piece = &facts->pieces->list[index];
 	struct draft draft = { .facts = facts,
@@ -422,28 +426,41 @@ int code_moves_add(struct code_moves *moves, const struct code_facts *facts,
 				.length = MOVE_JUMP_BYTES,
 				.entry_build = true,
 				.is_known = true };
-	struct code_blame blame = { .address = piece->start,
-				    .at = piece->start,
-				    .is_function = true };
 	char endbr[4];
 	int err;
 
-	if (code_facts_is_nameless(facts, index)) {
-		blame.refusal = CODE_ONLY_JUMPED_TO;
-		return code_found_blame(found, &blame);
-	}
-	if (!code_facts_is_function(facts, index))
-		return 0;
 	if (piece->bytes > sizeof(endbr) &&
 	    code_file_copy(facts->file, piece->start, endbr, sizeof(endbr)) &&
 	    !memcmp(endbr, "\xf3\x0f\x1e\xfa", sizeof(endbr)))
 		draft.move.before = sizeof(endbr);
 	use.site = draft.start = piece->start + draft.move.before;
-	blame.refusal = (uint8_t)prepare_move(&draft);
-	if (blame.refusal)
-		return code_found_blame(found, &blame);
+	*refusal = (uint8_t)prepare_move(&draft);
+	if (*refusal)
+		return 0;
 	err = add_move(moves, &draft);
 	return err ? err : code_found_use(found, &use);
+}
+
+int code_moves_add(struct code_moves *moves, const struct code_facts *facts,
+		   size_t index, struct code_found *found)
+{
+	const struct code_piece *piece = &facts->pieces->list[index];
+	struct code_blame blame = { .address = piece->start,
+				    .at = piece->start,
+				    .refusal = CODE_ONLY_JUMPED_TO,
+				    .is_function = true };
+
+	if (!code_facts_is_nameless(facts, index)) {
+		int err = 0;
+
+		blame.refusal = CODE_NOT_REFUSED;
+		if (code_facts_is_function(facts, index))
+			err = code_moves_try(moves, facts, index, found,
+					     &blame.refusal);
+		if (err || !blame.refusal)
+			return err;
+	}
+	return code_found_blame(found, &blame);
 }
 
 const struct code_move *code_moves_find(const struct code_moves *moves,

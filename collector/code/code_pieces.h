@@ -25,6 +25,7 @@ struct code_piece {
 	/* Called, or its address is used. If not, other pieces jump here. */
 	bool is_entry;
 	bool is_cold; /* its name says that it is a part */
+	bool has_hooks; /* a function of an entry build */
 	/* Bit N, from 1 to CODE_ENTERED_BYTES - 1: a symbol leads to its byte
 	 * N. */
 	uint32_t entered;

@@ -4,8 +4,8 @@
  *
  * 1. code_file, code_pieces and code_scan find functions and possible calls.
  * 2. code_flow follows functions of calls builds; code_entries finds the
- *    sites of entry builds. In a file without hooks, code_facts and code_moves
- *    find the functions that can be moved.
+ *    sites of entry builds. In a file without hooks or an entry build,
+ *    code_facts and code_moves find the functions that can be moved.
  * 3. This file merges the findings. A function is refused if any of its
  *    sites is missing or may be missing.
  */
@@ -37,6 +37,7 @@ struct code_plan_work {
 	struct code_entries entries;
 	struct code_facts facts;
 	bool moves; /* it has no hooks: find functions to move */
+	bool moves_entries; /* an entry build: the same, before its sites */
 	bool only_calls; /* of other files, through slots */
 	size_t next;
 	bool is_second; /* pieces that no function jumped into */
@@ -423,6 +424,7 @@ static int read_plan_file(struct code_plan_work *work,
 	/* Most libraries end here, so their code is not scanned. */
 	*why = "it calls no hooks";
 	work->moves = !work->scan.slots.count && !work->file.entry_kinds;
+	work->moves_entries = work->file.entry_kinds && input->moves;
 	work->only_calls = work->moves && !input->moves;
 	if (work->only_calls) {
 		work->moves = false;
@@ -463,6 +465,7 @@ int code_plan_begin(const struct code_input *input,
 	work->flow.scan = &work->scan;
 	work->flow.found = work->entries.found = &work->found;
 	work->flow.group.pieces = work->entries.pieces = &work->pieces;
+	work->entries.moves = &plan->moves;
 	work->facts.file = &work->file;
 	work->facts.pieces = &work->pieces;
 	work->file.calls = input->calls;
@@ -475,6 +478,7 @@ int code_plan_begin(const struct code_input *input,
 	return err;
 }
 
+/* Returns 1 if there is more, 0 when all functions are decided, or -ENOMEM. */
 static int step_moves(struct code_plan *plan, uint64_t bytes)
 {
 	struct code_plan_work *work = plan->work;
@@ -487,12 +491,21 @@ static int step_moves(struct code_plan *plan, uint64_t bytes)
 		return err < 0 ? err : 1;
 	}
 	for (; work->next < work->pieces.count && done < bytes && !err;
-	     done += work->pieces.list[work->next++].bytes)
-		err = code_moves_add(&plan->moves, &work->facts, work->next,
-				     &work->found);
-	if (err || work->next < work->pieces.count)
-		return err ? err : 1;
-	return finish_plan(plan);
+	     work->next++) {
+		const struct code_piece *piece = &work->pieces.list[work->next];
+		uint8_t refusal;
+
+		done += piece->bytes;
+		if (work->moves)
+			err = code_moves_add(&plan->moves, &work->facts,
+					     work->next, &work->found);
+		else if (piece->has_hooks &&
+			 code_facts_is_function(&work->facts, work->next))
+			err = code_moves_try(&plan->moves, &work->facts,
+					     work->next, &work->found,
+					     &refusal);
+	}
+	return err ? err : work->next < work->pieces.count;
 }
 
 int code_plan_step(struct code_plan *plan, uint64_t bytes)
@@ -504,16 +517,23 @@ int code_plan_step(struct code_plan *plan, uint64_t bytes)
 		return 0;
 	if (work->only_calls)
 		return finish_plan(plan);
-	if (work->moves)
-		return step_moves(plan, bytes);
+	if (work->moves) {
+		err = step_moves(plan, bytes);
+		return err ? err : finish_plan(plan);
+	}
 	if (!work->is_followed) {
 		err = follow_pieces(work, bytes);
+		if (!err)
+			code_entries_mark(&work->entries);
+		return err < 0 ? err : 1;
+	}
+	if (work->moves_entries) {
+		err = step_moves(plan, bytes);
+		work->moves_entries = err;
 		return err < 0 ? err : 1;
 	}
 	err = code_entries_step(&work->entries, bytes);
-	if (err)
-		return err;
-	return finish_plan(plan);
+	return err ? err : finish_plan(plan);
 }
 
 int code_plan_new(int fd, const struct code_limits *limits,
@@ -532,6 +552,14 @@ int code_plan_new(int fd, const struct code_limits *limits,
 		code_plan_free(out);
 	}
 	return err;
+}
+
+bool code_plan_moves(const struct code_plan *plan,
+		     const struct code_function *function)
+{
+	return !function->name &&
+	       (plan->is_moved ||
+		code_moves_find(&plan->moves, function->address));
 }
 
 void code_plan_free(struct code_plan **plan)

@@ -69,7 +69,9 @@ struct code_input {
 	/* As elf_read_functions(). NULL: reads trusted files from @fd. */
 	int (*functions)(void *context, struct elf_functions *out);
 	void *context;
-	bool moves; /* also plan a file without hooks */
+	/* Also plan a file without hooks. Move the functions of an entry build
+	 * where possible; the others keep their sites. */
+	bool moves;
 	/* Also plan calls of functions with a @name that this returns true for.
 	 * NULL: of none. */
 	bool (*calls)(void *context, const char *name);
@@ -91,6 +93,11 @@ int code_plan_begin(const struct code_input *input,
  * An unfinished plan is unusable, since any text may have any function
  * inlined. */
 int code_plan_step(struct code_plan *plan, uint64_t bytes);
+
+/* Returns true if @function of @plan, which is finished, is connected by moving
+ * it, or would be if it were not refused. */
+bool code_plan_moves(const struct code_plan *plan,
+		     const struct code_function *function);
 
 /* Makes a whole plan. For trusted files only. */
 int code_plan_new(int fd, const struct code_limits *limits,

@@ -164,7 +164,7 @@ bool states_calls_admit(const struct states *states,
 	if (planned->name && (function->parts == NONE ||
 			      (function->suits_slots && !function->called))) {
 		function->called = true;
-		function->moved = false;
+		function->moved = function->hookless = false;
 		function->entry_build = planned->entry_build;
 		function->parts = NONE;
 		function->sites = 0;
@@ -182,7 +182,8 @@ bool states_calls_admit(const struct states *states,
 	} else if (!planned->name && function->called) {
 		/* Its calls through slots are not connected yet, or never. */
 		function->called = false;
-		function->moved = plan->is_moved;
+		function->moved = code_plan_moves(plan, planned);
+		function->hookless = plan->is_moved;
 		function->entry_build = planned->entry_build;
 		function->parts = NONE;
 		function->sites = 0;

@@ -363,19 +363,19 @@ void states_follow_modules(struct states *states)
 /* --- late modules -------------------------------------------------------- */
 
 /* Returns how many entry-build functions of the module at @index are connected
- * in @process. */
+ * in @process. Moved functions are not late. */
 static size_t count_heard(const struct states *states,
 			  const struct states_process *process, uint32_t index)
 {
+	const struct code_plan *plan = states->modules[index].plan->plan;
 	size_t count = 0;
 
 	for (size_t i = 0; i < states->part_count; i++) {
 		const struct states_part *part = &states->parts[i];
 
 		if (part->module == index && part->number &&
-		    states->modules[index]
-			    .plan->plan->functions[part->index]
-			    .entry_build &&
+		    plan->functions[part->index].entry_build &&
+		    !code_plan_moves(plan, &plan->functions[part->index]) &&
 		    patch_is_connected(process->image, part->number))
 			count++;
 	}

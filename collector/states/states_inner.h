@@ -133,7 +133,8 @@ struct function {
 	uint32_t sites;
 	uint8_t state, wanted; /* enum function_state */
 	bool entry_build; /* it calls no hook until it is connected */
-	bool moved; /* in a file without hooks (code_moves.h) */
+	bool moved; /* entered by a jump (code_moves.h), if not refused */
+	bool hookless; /* moved, in a file without hooks */
 	bool called; /* only through slots (code_calls.h) */
 	bool many_arguments; /* called with any number on the stack */
 	bool suits_slots; /* cannot be moved, but called through slots */

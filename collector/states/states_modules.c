@@ -377,7 +377,8 @@ static struct function *add_module_function(struct states *states,
 		.parts = NONE,
 		.generation = module->generation,
 		.entry_build = planned->entry_build,
-		.moved = module->plan->plan->is_moved && !planned->name,
+		.moved = code_plan_moves(module->plan->plan, planned),
+		.hookless = module->plan->plan->is_moved && !planned->name,
 	};
 	put_into_table(states, (uint32_t)states->function_count++);
 	return function;

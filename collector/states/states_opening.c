@@ -98,9 +98,9 @@ bool states_opening_is_planned(const struct states *states)
 		const struct states_module *module = &states->modules[i];
 		const struct states_plan *plan = module->plan;
 
-		/* Addresses in an entry build are known after dlopen(). */
+		/* Other functions are connected after dlopen(). */
 		if (module->opening && !module->listed &&
-		    !(plan->ready && !(plan->plan && plan->plan->is_moved)))
+		    !(plan->ready && !(plan->plan && plan->plan->moves.count)))
 			return false;
 	}
 	return true;

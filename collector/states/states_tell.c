@@ -311,12 +311,12 @@ static void add_summed_function(const struct states *states,
 				struct states_summary *out)
 {
 	if (function->parts == NONE) { /* unloaded */
-		out->patched += function->moved && !function->refused;
-		out->unpatched += function->moved && function->refused;
+		out->patched += function->hookless && !function->refused;
+		out->unpatched += function->hookless && function->refused;
 		return;
 	}
 	out->functions++;
-	if (function->moved) {
+	if (function->hookless) {
 		out->patched += function->connected;
 		out->unpatched += !function->connected;
 	} else if (function->called) {

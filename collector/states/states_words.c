@@ -166,6 +166,19 @@ static void ask_about(struct states *states, struct asked *list, size_t count)
 		i += ask_about_module(states, list + i, count - i);
 }
 
+/* Returns where the code of @planned starts. In an entry build that is behind the
+ * call or sled: before, clang's debug information has no place of an argument. */
+static uint64_t code_start_of(const struct code_plan *plan,
+			      const struct code_function *planned)
+{
+	const struct code_move *move =
+		plan->is_moved
+			? NULL
+			: code_moves_find(&plan->moves, planned->address);
+
+	return planned->address + (move ? move->before + move->displaced : 0);
+}
+
 /* Finds the types of @function if @signature has them; otherwise adds it to
  * @list. Returns true if it was added. */
 static bool want_words(struct states *states, uint32_t index,
@@ -174,15 +187,15 @@ static bool want_words(struct states *states, uint32_t index,
 {
 	struct function *function = &states->functions[index];
 	const struct states_part *part = &states->parts[function->parts];
-	const struct states_module *module = &states->modules[part->module];
+	const struct code_plan *plan = states->modules[part->module].plan->plan;
 	struct call_layout layout;
 
 	if (!signature->has_types) {
 		*list = (struct asked){
 			.function = index,
 			.module = part->module,
-			.vaddr = module->plan->plan->functions[part->index]
-					 .address,
+			.vaddr = code_start_of(plan,
+					       &plan->functions[part->index]),
 		};
 		return true;
 	}
@@ -209,6 +222,19 @@ static void want_io_words(struct states *states, struct function *function)
 	call_signature_release(&signature);
 }
 
+/* Says once for each file that functions of an entry build, such as @function,
+ * cannot be moved. */
+static void say_unmoved(struct states *states, const struct function *function)
+{
+	const uint32_t module = states->parts[function->parts].module;
+
+	if (is_first_word_of(states, states->modules[module].plan))
+		log_warn("'%s' and other functions of %s are recorded without "
+			 "arguments: perfrec cannot prove that their code "
+			 "allows it (docs/LIMITS.md)",
+			 function->name, states->modules[module].path);
+}
+
 void states_find_words(struct states *states, const uint32_t *functions,
 		       size_t count)
 {
@@ -223,12 +249,15 @@ void states_find_words(struct states *states, const uint32_t *functions,
 		struct function *function = &states->functions[functions[i]];
 		const struct call_signature *signature;
 
-		if ((!function->moved && !function->called) ||
+		/* Functions of calls builds have no arguments. */
+		if ((!function->called && !function->entry_build) ||
 		    function->words.entry || function->words.exit ||
 		    function->excluded || function->parts == NONE)
 			continue;
 		signature = signature_of(states, function);
-		if (signature && (function->moved || signature->has_types))
+		if (signature && !function->moved && !function->called)
+			say_unmoved(states, function);
+		else if (signature && (function->moved || signature->has_types))
 			asked += want_words(states, functions[i], signature,
 					    list + asked);
 		else if (function->called)

@@ -74,6 +74,19 @@ expect_eq 'sum of short calls' "$(with_result sum)" "$(sed -n 's/^sum //p' out)"
 record_odd 2000 --count mixed
 expect_eq 'calls of a counted function' "$(grep -c ^mixed calls)" 0
 
+# Entry builds, of which each function but one of a variable number of arguments is
+# moved. clang's debug information begins behind the sled.
+mv odd odd.plain
+for cxx in g++ clang++; do
+	command -v $cxx >compiler || continue
+	"$PERFREC" cc --hooks=entry -- $cxx -w -g -O2 -o odd \
+		"$TOP/tests/progs/args/odd.cc" -pthread || fail "cannot compile by $cxx"
+	record_odd 2000
+	expect_eq "$cxx: sum" "$(with_result sum)" "$(sed -n 's/^sum //p' out)"
+	expect_eq "$cxx: thrower" "$(with_result thrower)" 10
+done
+mv odd.plain odd
+
 # The same calls without arguments: nothing else differs.
 run "$PERFREC" record --patch --alloc=off --cpu=off -o plain -- ./odd 2000
 expect_status 0

@@ -28,9 +28,15 @@ expect_calls()
 	cmp -s got wanted || fail "$flags: calls of $name: $(diff got wanted)"
 }
 
-for flags in -O0 -O1 -O2 '-O2 -fno-omit-frame-pointer -fcf-protection' '-Os -no-pie'; do
+# Flags with "entry" are of an entry build, whose functions are moved as well.
+for flags in 'entry -O0' 'entry -O2 -fcf-protection' -O0 -O1 -O2 '-O2 -fno-omit-frame-pointer -fcf-protection' '-Os -no-pie'; do
+	set -- g++
+	case $flags in
+	entry*) set -- "$PERFREC" cc --hooks=entry -- g++ ;;
+	esac
+	flags=${flags#entry }
 	# shellcheck disable=SC2086 # several words
-	g++ -g $flags -o kinds "$TOP/tests/progs/args/kinds.cc" || skip 'no g++'
+	"$@" -g $flags -o kinds "$TOP/tests/progs/args/kinds.cc" || skip 'no g++'
 	run "$PERFREC" record --patch --args '*' --args-strings --alloc=off --cpu=off \
 		-o data -- ./kinds
 	expect_status 0
@@ -134,18 +140,50 @@ expect_match first '"args.arg7":-7,"args.arg8":8,"args.arg9":9.5\} -> \{\}$'
 expect_calls halves '{"args.arg1":1.5,"args.arg2":-10,"args.arg3":-2.25} -> {"ret":-13.375}'
 expect_calls truth '{} -> {}' '{} -> {}'
 
-# A pattern without a function, and functions with hooks, which have no arguments.
+# A pattern without a function, and functions of calls builds, which have no arguments.
 run "$PERFREC" record --patch --args 'nosuch*' --args 'nor(int)' --alloc=off --cpu=off \
 	-o data -- ./kinds
 expect_status 0
 expect_match err "note +--args 'nosuch\*' matches nothing that --patch moves" \
 	"note +--args 'nor\(int\)' matches nothing that --patch moves"
-"$PERFREC" c++ --hooks=entry -- g++ -g -O2 -o hooked "$TOP/tests/progs/args/kinds.cc"
+"$PERFREC" c++ --hooks=calls -- g++ -g -O2 -o hooked "$TOP/tests/progs/args/kinds.cc"
 run "$PERFREC" record --patch --args 'ints' --alloc=off --cpu=off -o data -- ./hooked
 expect_status 0
 expect_match err "note +--args 'ints' matches nothing that --patch moves"
 "$PERFREC" find ints data >found
 expect_match found '^ .* ints\(\)$'
+
+# A function of an entry build that cannot be moved is recorded all the same.
+cat >vary.c <<'C'
+#include <stdarg.h>
+__attribute__((noipa)) int vary(int n, ...)
+{
+	va_list list;
+	int sum = 0;
+
+	va_start(list, n);
+	while (n--)
+		sum += va_arg(list, int);
+	va_end(list);
+	return sum;
+}
+__attribute__((noipa)) int fixed(int n)
+{
+	return n + vary(2, 4, 5);
+}
+int main(void)
+{
+	return fixed(1);
+}
+C
+"$PERFREC" cc --hooks=entry -- gcc -g -O2 -o vary vary.c || fail 'cannot compile vary.c'
+run "$PERFREC" record --patch --args '*' --alloc=off --cpu=off -o data -- ./vary
+expect_status 10
+expect_match err "warning: 'vary' and other functions of .*/vary are recorded without arguments"
+expect_no_match err '  patched '
+"$PERFREC" dump data | grep -E '"kind":"(begin|end)"' >dump
+expect_calls vary '{} -> {}'
+expect_calls fixed '{"args.n":1} -> {"ret":10}'
 
 # Signatures that are wrong are refused before the program starts.
 for wrong in 'ints(foo)' 'ints(int' 'ints->int' 'f(int)int' '(int)' 'f(void, int)'; do

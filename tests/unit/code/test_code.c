@@ -12,6 +12,7 @@
 #include "collector/code/code_plan.h"
 #include "tests/random.h"
 #include "tests/suite.h"
+#include "tests/unit/entry_code.h"
 #include "tests/unit/scratch.h"
 
 #define ENTER "__cyg_profile_func_enter"
@@ -482,14 +483,6 @@ TEST(code_says_why_there_is_no_plan)
 }
 
 /* --- entry builds -------------------------------------------------------- */
-
-/* Same as in dist/entry.s. */
-#define ENTRIES(list)                                                     \
-	".section .note.perfrec,\\\"a\\\",@note; .balign 4; .long 8,4,1;" \
-	".asciz \\\"perfrec\\\"; .long 1; .previous;"                     \
-	".section .perfrec.entries,\\\"a\\\",@progbits;" list "; .previous;"
-#define STUB "stub: ret;"
-#define NOP ".byte 0x0f, 0x1f, 0x44, 0, 0;"
 
 TEST(code_finds_the_exits_of_an_entry_build)
 {

@@ -16,6 +16,7 @@
 #include "shared/ring_shm.h"
 #include "tests/random.h"
 #include "tests/suite.h"
+#include "tests/unit/entry_code.h"
 #include "tests/unit/scratch.h"
 #include "tests/unit/thunk_rig.h"
 
@@ -470,6 +471,46 @@ TEST(moves_leave_a_file_with_hooks_alone)
 			  FUNCTION("g", "mov $2, %eax; ret"));
 	ck_assert_uint_eq(g_plan->moves.count, 0);
 	ck_assert_uint_eq(g_plan->function_count, 1);
+}
+
+/* g() has the address of its arguments, so it keeps its sites. */
+TEST(moves_take_an_entry_build_and_leave_its_other_functions_their_sites)
+{
+	const struct code_move *move;
+	const uint8_t *bytes;
+	struct code_plan *again;
+	struct bytes packed = { 0 };
+
+	plan_code(STUB FUNCTION("f", "endbr64; 1: .byte 0x67; call stub;"
+				     "mov $1, %eax;" NOP "ret")
+			  FUNCTION("g",
+				   "2: call stub; lea 8(%rsp), %rax;" NOP "ret")
+				  ENTRIES(".long 1b - .; .long 2b - ."));
+	ck_assert(!g_plan->is_moved);
+	ck_assert_uint_eq(g_plan->function_count, 2);
+	ck_assert(!g_plan->functions[0].refused);
+	ck_assert(!g_plan->functions[1].refused);
+	ck_assert(code_plan_moves(g_plan, &g_plan->functions[0]));
+	ck_assert(!code_plan_moves(g_plan, &g_plan->functions[1]));
+	ck_assert_uint_eq(g_plan->moves.count, 1);
+	move = &g_plan->moves.list[0];
+	ck_assert_uint_eq(move->before, 4);
+	ck_assert_uint_eq(move->displaced, 6);
+	ck_assert_uint_eq(move->is_wide, 0);
+	/* Only the jump back. */
+	bytes = code_move_bytes(&g_plan->moves, move) + move->displaced;
+	ck_assert_uint_eq(move->body, 5);
+	ck_assert_uint_eq(bytes[0], 0xe9);
+	ck_assert_uint_eq(g_plan->site_count, 3);
+	ck_assert_uint_eq(g_plan->sites[0].form, CODE_MOVED);
+	ck_assert_uint_eq(g_plan->sites[1].form, CODE_ENTRY_CALL);
+	ck_assert_uint_eq(g_plan->sites[2].form, CODE_EXIT_RETURN);
+
+	code_pack(g_plan, &packed);
+	ck_assert_int_eq(code_unpack(packed.at, packed.count, &again), 0);
+	ck_assert_uint_eq(again->moves.count, 1);
+	code_plan_free(&again);
+	bytes_release(&packed);
 }
 
 #endif
