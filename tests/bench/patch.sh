@@ -5,10 +5,11 @@
 # `perfrec record --patch`, in ns. Prints a line for each state: the least of five
 # rounds, minus that of the program alone. The program calls functions with no, two
 # and nine arguments, three of these on the stack. The last rows measure the same
-# program with hooks. The rows "short rounds" are the least of 300 rounds of 2,000
-# calls, and the collector reads the ring after each: a call with arguments takes so
-# many cells that the ring is full in a longer round, and the row would show what a
-# dropped call costs.
+# program with hooks; --patch moves the functions of an entry build. The rows "short
+# rounds" are the least of 300 rounds of 2,000 calls, and the collector reads the ring
+# after each: a call with arguments takes so many cells that the ring is full in a
+# longer round, and the row would show what a dropped call costs. They also compare
+# what one call costs on a busy machine.
 set -eu
 
 O=$(cd "${O:-build}" && pwd)
@@ -111,5 +112,12 @@ quiet='--alloc=off --cpu=off --sched=off -q -o data --on-full=drop'
 	row 'arguments, short rounds' "$O/perfrec" record --patch --args '*' $quiet -- \
 		./calls 2000 300
 	row 'recorded, entry build' "$O/perfrec" record $quiet -- ./entry $((calls / 20))
+	row 'counted entry, short' "$O/perfrec" record --count '*' $quiet -- \
+		./entry 2000 300
+	row 'the same moved, --patch' "$O/perfrec" record --patch --count '*' $quiet -- \
+		./entry 2000 300
+	row 'recorded entry, short' "$O/perfrec" record $quiet -- ./entry 2000 300
+	row 'the same moved, --patch' "$O/perfrec" record --patch $quiet -- \
+		./entry 2000 300
 	row 'recorded, calls build' "$O/perfrec" record $quiet -- ./hooks $((calls / 20))
 }
