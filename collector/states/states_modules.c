@@ -628,6 +628,18 @@ static bool list_when_relocated(struct states *states, uint32_t index)
 	return relocated;
 }
 
+/* Returns true if the functions of the planned module cannot be moved any more,
+ * because threads run, but have sites as well: it is an entry build. */
+static bool needs_sites(const struct states *states,
+			const struct states_module *module)
+{
+	const struct code_plan *plan = module->plan->plan;
+
+	return plan && !plan->is_moved && plan->moves.count &&
+	       !module->opening &&
+	       (!states->hold_ns || arena_setup(states->arena)->late);
+}
+
 bool states_plan_modules(struct states *states, uint64_t until_ns)
 {
 	bool done = true;
@@ -646,6 +658,11 @@ bool states_plan_modules(struct states *states, uint64_t until_ns)
 		case PLAN_STUCK:
 			break;
 		case PLAN_READY:
+			if (needs_sites(states, module)) {
+				states_leave_alone(states, i);
+				done = false;
+				break;
+			}
 			done = list_when_relocated(states, i) && done;
 			/* A failed plan may also have taken that long. */
 			if (clock_boottime_ns() >= until_ns &&

@@ -230,8 +230,8 @@ static void say_unmoved(struct states *states, const struct function *function)
 
 	if (is_first_word_of(states, states->modules[module].plan))
 		log_warn("'%s' and other functions of %s are recorded without "
-			 "arguments: perfrec cannot prove that their code "
-			 "allows it (docs/LIMITS.md)",
+			 "arguments: they cannot be moved "
+			 "(docs/LIMITS.md)",
 			 function->name, states->modules[module].path);
 }
 
