@@ -387,13 +387,6 @@ static int compile_one(const struct cc *cc, const struct compile_word *source,
 	return result;
 }
 
-static char *object_path(const char *folder, size_t number)
-{
-	char *path = NULL;
-
-	return asprintf(&path, "%s/%zu.o", folder, number) < 0 ? NULL : path;
-}
-
 /* Runs the entire line with objects instead of the selected sources. A -x
  * applies until the next -x and would be wrong for an object. */
 static int link_objects(const struct cc *cc, char *const *objects)
@@ -433,10 +426,12 @@ static int compile_in(const struct cc *cc, const char *folder)
 		if (line->words[i].kind != COMPILE_SOURCE ||
 		    !line->words[i].chosen)
 			continue;
-		objects[i] = object_path(folder, i);
-		result = objects[i]
-				 ? compile_one(cc, &line->words[i], objects[i])
-				 : OPTS_FAILED;
+		if (asprintf(&objects[i], "%s/%zu.o", folder, i) < 0) {
+			objects[i] = NULL;
+			result = OPTS_FAILED;
+		} else {
+			result = compile_one(cc, &line->words[i], objects[i]);
+		}
 	}
 	if (result == OPTS_OK)
 		result = link_objects(cc, objects);

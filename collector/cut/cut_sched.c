@@ -371,15 +371,6 @@ static int compare_threads(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* Makes the cut independent of packets that were skipped before it. Breaks
- * lookups. */
-static void sort_threads(struct cut_sched *sched)
-{
-	if (sched->threads.count)
-		qsort(sched->threads.items, sched->threads.count,
-		      sizeof(struct sched_thread), compare_threads);
-}
-
 void cut_sched_end(struct cut_sched *sched, uint64_t ns)
 {
 	uint64_t end_ns;
@@ -397,7 +388,11 @@ void cut_sched_end(struct cut_sched *sched, uint64_t ns)
 		out_sched_flush(sched->out);
 	if (!sched->told) {
 		sched->told = true;
-		sort_threads(sched);
+		/* So packets that were skipped before the cut do not change
+		 * it. Breaks lookups. */
+		if (sched->threads.count)
+			qsort(sched->threads.items, sched->threads.count,
+			      sizeof(struct sched_thread), compare_threads);
 		write_states(sched, true, end_ns);
 		write_states(sched, false, end_ns);
 		put_kept(sched);

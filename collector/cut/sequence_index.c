@@ -372,11 +372,6 @@ static uint64_t slice_iid(const struct event *event)
 	return event->category ?: event->location ?: event->name_iid;
 }
 
-static bool has_own_name(const struct event *event)
-{
-	return event->name_iid && event->name_iid != slice_iid(event);
-}
-
 static void take_slice(struct sequence_index *sequence, uint64_t ns,
 		       const struct event *event)
 {
@@ -389,7 +384,8 @@ static void take_slice(struct sequence_index *sequence, uint64_t ns,
 	if (iid || sequence->waits || !event->name.at ||
 	    !is_text(event->name, INDEX_WAIT_NAME)) {
 		begin_slice(sequence, ns, iid,
-			    event->noted || has_own_name(event));
+			    event->noted || (event->name_iid &&
+					     event->name_iid != iid));
 		return;
 	}
 	sequence->waits = true;

@@ -148,11 +148,6 @@ struct leaving {
 			     * sequence's own track; 0: unknown */
 };
 
-static bool has_own_clock(const struct wsequence *sequence)
-{
-	return sequence->sets_clock && sequence->track;
-}
-
 static bool lives(const struct leaving *leaving,
 		  const struct wsequence *sequence)
 {
@@ -234,7 +229,7 @@ static uint64_t begin_of(const struct leaving *leaving,
 {
 	const struct wsequence *sequence = slice->sequence;
 
-	if (!has_own_clock(sequence) || sequence->track != track)
+	if (!sequence->sets_clock || sequence->track != track)
 		return MAX(leaving->others_ns, slice->begin_ns);
 	return own_begin_of(leaving, sequence);
 }

@@ -573,16 +573,10 @@ int64_t thread_drain(struct thread *thread, struct ring_get *ring, bool resume,
 
 /* --- the end ------------------------------------------------------------- */
 
-static uint64_t sample_ns(const struct thread *thread)
-{
-	uint32_t hz = thread->setup->collector->options->cpu_hz;
-
-	return hz ? 1000000000 / hz : 0;
-}
-
 static void add_thread_function(struct thread *thread,
 				const struct cct_function *function)
 {
+	const uint32_t hz = thread->setup->collector->options->cpu_hz;
 	struct function_total total = {
 		.calls = function->calls + function->unrecorded,
 		.measured_self_ns = function->self_ns,
@@ -590,7 +584,7 @@ static void add_thread_function(struct thread *thread,
 		.own_self = function->own_self,
 		.own_total = function->own_total,
 		.cpu_samples = function->cpu_samples,
-		.cpu_ns = function->cpu_samples * sample_ns(thread),
+		.cpu_ns = hz ? function->cpu_samples * (1000000000 / hz) : 0,
 	};
 	struct symbol symbol;
 

@@ -315,11 +315,6 @@ static int take_value(struct window *window, struct window_track *track,
 	return 0;
 }
 
-static bool is_value(const struct trace_event *event)
-{
-	return event->kind == TRACE_COUNTER || event->kind == TRACE_STATE;
-}
-
 /* An event without a track, or not in the order of its slices. Returns 1, 0 or
  * -ENOMEM. */
 static int take_other(struct window *window, struct window_track *track,
@@ -365,7 +360,9 @@ static int take(struct window *window, struct window_event *out)
 		return -ENOMEM;
 	if (!is_chosen(window, track, event->track))
 		return 0;
-	if (unlikely(event->kind == TRACE_SAMPLE || is_value(event)))
+	if (unlikely(event->kind == TRACE_SAMPLE ||
+		     event->kind == TRACE_COUNTER ||
+		     event->kind == TRACE_STATE))
 		return take_other(window, track, event);
 	return take_slice(window, track, out);
 }

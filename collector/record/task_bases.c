@@ -25,13 +25,6 @@ static bool is_same_time(uint64_t said, uint64_t read)
 	return MAX(said, read) - MIN(said, read) <= TICK_NS;
 }
 
-static struct task_bases *new_bases(size_t count)
-{
-	struct task_bases *bases = NULL;
-
-	return calloc(1, sizeof(*bases) + count * sizeof(*bases->task));
-}
-
 /* Replaces the times read from /proc by the finer ones of @said. Faults may
  * have increased slightly since then. */
 static void refine(struct task_times *times, const struct task_times *said)
@@ -61,11 +54,12 @@ static void add_task(struct task_bases *bases, pid_t pid, pid_t tid)
 struct task_bases *task_bases_new(pid_t pid, pid_t tid,
 				  const struct task_times *said)
 {
-	struct task_bases *bases = new_bases(TASKS_MAX), *fit;
+	struct task_bases *bases, *fit;
 	const struct dirent *entry;
 	char path[64];
 	DIR *dir;
 
+	bases = calloc(1, sizeof(*bases) + TASKS_MAX * sizeof(*bases->task));
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	while (dir && bases && !bases->more && (entry = readdir(dir))) {

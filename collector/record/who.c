@@ -54,23 +54,18 @@ static void put_build_id(json_t *object, struct modules *modules,
 		symbol_file_put(&place.file);
 }
 
-/* Returns the service of a program without attributes yet. */
-static const char *command_name(const struct recording *recording)
-{
-	char *const *command = recording_setup(recording)->options->command;
-
-	return command ? path_name(command[0]) : UNKNOWN;
-}
-
 struct json_t *who_json(struct recording *recording)
 {
+	char *const *command = recording_setup(recording)->options->command;
 	struct modules *modules = NULL;
 	json_t *object = json_object();
 	const char *key, *value;
 	const struct who *who;
 	uint64_t code = 0;
 
-	put_attribute_text(object, WHO_SERVICE, command_name(recording));
+	/* For a program without attributes yet. */
+	put_attribute_text(object, WHO_SERVICE,
+			   command ? path_name(command[0]) : UNKNOWN);
 	recording_lock(recording);
 	who = *recording_who(recording);
 	for (size_t i = 0; who && (key = who_attribute(who, i, &value)); i++)

@@ -63,21 +63,15 @@ static struct face face_of(struct arena *arena)
 	return face;
 }
 
-static const char *name_of_recording(const struct recording *recording)
-{
-	const struct recording_setup *setup = recording_setup(recording);
-
-	return path_name(setup->path);
-}
-
 /* --- targets ------------------------------------------------------------- */
 
 static bool is_target(const struct collector *collector, struct arena *arena,
 		      const char *target)
 {
+	const struct recording_setup *recording =
+		recording_setup(arena_setup(arena)->recording);
 	bool named = !collector->recording &&
-		     !strcmp(name_of_recording(arena_setup(arena)->recording),
-			     target);
+		     !strcmp(path_name(recording->path), target);
 	char *end;
 	long pid = strtol(target, &end, 10);
 

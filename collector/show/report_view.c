@@ -418,12 +418,6 @@ static const char *format_value(const struct sheet *sheet, uint32_t value,
 	return text;
 }
 
-static bool is_column_asked_for(const struct sheet *sheet,
-				const struct column *column)
-{
-	return column->key && strcmp(sheet->sort, column->key) == 0;
-}
-
 /* Sets the columns of the table: those of the view and their shares. If a table
  * has no room for all, it first drops later columns, but never the sort key. */
 static size_t make_columns(const struct sheet *sheet,
@@ -435,10 +429,9 @@ static size_t make_columns(const struct sheet *sheet,
 		const struct column *column = sheet->column[i];
 		size_t width =
 			has_unit(sheet, sheet->value[i], "count") ? 11 : 9;
-
-		unsigned int rank = is_column_asked_for(sheet, column)
-					    ? 0
-					    : 2 * (unsigned int)i;
+		bool asked_for =
+			column->key && strcmp(sheet->sort, column->key) == 0;
+		unsigned int rank = asked_for ? 0 : 2 * (unsigned int)i;
 
 		columns[count++] = (struct table_column){ sheet->title[i],
 							  width, false, rank };
