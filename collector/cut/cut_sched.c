@@ -146,14 +146,6 @@ static void note_thread(struct cut_sched *sched, const struct trace_switch *at,
 		*known = item;
 }
 
-static void note_threads(struct cut_sched *sched, const struct trace_switch *at)
-{
-	if (at->ns >= sched->ranges->at[0].from)
-		return;
-	note_thread(sched, at, at->left, false);
-	note_thread(sched, at, at->came, true);
-}
-
 /* Returns true if older switches of @thread may follow on another CPU. If the
  * thread has ended, its track is gone, and its state has no track. */
 static bool has_older(const struct cut_sched *sched,
@@ -285,7 +277,10 @@ static void take_switch(struct cut_sched *sched, const struct trace_switch *at)
 {
 	struct sched_cpu *cpu = &sched->cpus[at->cpu];
 
-	note_threads(sched, at);
+	if (at->ns < sched->ranges->at[0].from) {
+		note_thread(sched, at, at->left, false);
+		note_thread(sched, at, at->came, true);
+	}
 	advance(sched, at->cpu, at->ns);
 	cpu->running = at->came;
 	cpu->lost = at->lost;

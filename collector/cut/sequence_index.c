@@ -208,22 +208,15 @@ static struct index_slice_end slice_end(const struct sequence_index *sequence,
 	};
 }
 
-static void end_wait(struct sequence_index *sequence)
-{
-	const struct index_slice_end end =
-		slice_end(sequence, sequence->wait_ns);
-
-	sequence->waits = false;
-	index_build_wait(sequence->build, sequence->top->node, &end);
-}
-
 static void end_slice(struct sequence_index *sequence, uint64_t waited_ns)
 {
 	struct replay_frame *frame = sequence->top;
 	struct index_slice_end end;
 
 	if (unlikely(sequence->waits)) {
-		end_wait(sequence);
+		sequence->waits = false;
+		end = slice_end(sequence, sequence->wait_ns);
+		index_build_wait(sequence->build, sequence->top->node, &end);
 		return;
 	}
 	/* Readers also skip an end that has no beginning. */

@@ -351,15 +351,6 @@ static int run_with(const struct call_wish *wish, struct trace_reader *reader,
 	return err;
 }
 
-static void add_passed(struct call_search *search,
-		       const struct call_chunks *chunks)
-{
-	search->seen += chunks->passed;
-	search->matched += chunks->all ? chunks->passed : 0;
-	search->longest_ns = MAX(search->longest_ns, chunks->longest_ns);
-	search->met_function |= chunks->passed > 0;
-}
-
 /* Returns false if a report of missing calls needs the whole trace. */
 static bool says_enough(const struct call_search *search)
 {
@@ -385,8 +376,12 @@ static int run_by_index(const char *path, const struct trace_index *index,
 		err = trace_reader_open_parts(path, index, &choice, &reader);
 	if (!err)
 		err = run_with(wish, reader, progress, out);
-	if (!err)
-		add_passed(*out, &chunks);
+	if (!err) {
+		(*out)->seen += chunks.passed;
+		(*out)->matched += chunks.all ? chunks.passed : 0;
+		(*out)->longest_ns = MAX((*out)->longest_ns, chunks.longest_ns);
+		(*out)->met_function |= chunks.passed > 0;
+	}
 	call_chunks_release(&chunks);
 	if (!err)
 		err = trace_bounds_read(path, index, NULL, &(*out)->bounds);

@@ -15,22 +15,15 @@
 #define FIRST_REACH_NS UINT64_C(1000000)
 #define FIRST_REACHES 5
 
-static void take_begin(struct trace_bounds *bounds,
-		       const struct trace_event *event)
-{
-	if (event->kind != TRACE_BEGIN || !track_has_calls(event->track))
-		return;
-	if (!bounds->first_ns || event->ns < bounds->first_ns)
-		bounds->first_ns = event->ns;
-}
-
 static int take_all(struct trace_reader *reader, struct trace_bounds *bounds)
 {
 	struct trace_event event;
 	int err;
 
 	while ((err = trace_reader_next(reader, &event)) > 0)
-		take_begin(bounds, &event);
+		if (event.kind == TRACE_BEGIN && track_has_calls(event.track) &&
+		    (!bounds->first_ns || event.ns < bounds->first_ns))
+			bounds->first_ns = event.ns;
 	bounds->last_ns = trace_reader_totals(reader).last_ns;
 	bounds->unsure = trace_reader_totals(reader).refused;
 	return err == -EBADMSG ? 0 : err;

@@ -90,16 +90,6 @@ static void add_stretch(struct trace_sched *sched, struct pool *pool,
 	thread->stretches[thread->count++] = *stretch;
 }
 
-static void end_stretch(struct trace_sched *sched,
-			const struct trace_switch *now)
-{
-	const struct trace_stretch stretch = { sched->cpus[now->cpu].since,
-					       now->ns, now->cpu,
-					       (uint32_t)now->why };
-
-	add_stretch(sched, &sched->threads, now->left, &stretch);
-}
-
 static void begin_loss(struct trace_sched *sched,
 		       const struct trace_switch *now)
 {
@@ -117,10 +107,13 @@ static void begin_loss(struct trace_sched *sched,
 static void take_switch(struct trace_sched *sched,
 			const struct trace_switch *now)
 {
+	const struct trace_stretch stretch = { sched->cpus[now->cpu].since,
+					       now->ns, now->cpu,
+					       (uint32_t)now->why };
 	uint32_t loss = sched->cpus[now->cpu].loss;
 
 	if (now->left)
-		end_stretch(sched, now);
+		add_stretch(sched, &sched->threads, now->left, &stretch);
 	sched->cpus[now->cpu].since = now->ns;
 	if (loss)
 		sched->losses[loss - 1].to = now->ns;

@@ -89,21 +89,13 @@ static struct histogram *find_durations(struct trace_sums *sums, uint32_t name)
 	return one;
 }
 
-static void note_longest(struct sums_node *node,
-			 const struct window_event *shown)
-{
-	uint64_t ns = trace_event_took(&shown->event, shown->slice->begin_ns);
-
-	if (!shown->after && !shown->event.unfinished)
-		node->longest_ns = MAX(node->longest_ns, ns);
-}
-
 static void end_span(struct trace_sums *sums, const struct window_event *shown)
 {
 	const struct trace_event *event = &shown->event;
 	const struct window_slice *slice = shown->slice;
 	uint64_t ns = event->ns - slice->shown_ns;
 	uint64_t self_ns = ns - MIN(ns, slice->callee_ns);
+	uint64_t whole_ns = trace_event_took(event, slice->begin_ns);
 	struct histogram *durations;
 	struct sums_node *node;
 	uint32_t number;
@@ -124,11 +116,11 @@ static void end_span(struct trace_sums *sums, const struct window_event *shown)
 	node->self_ns += self_ns;
 	if (!number)
 		return;
-	note_longest(node, shown);
+	if (!shown->after && !event->unfinished)
+		node->longest_ns = MAX(node->longest_ns, whole_ns);
 	durations = find_durations(sums, node->call.name);
 	if (durations)
-		histogram_add(durations,
-			      trace_event_took(event, slice->begin_ns));
+		histogram_add(durations, whole_ns);
 }
 
 /* --- missing calls --- */

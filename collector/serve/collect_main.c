@@ -152,14 +152,6 @@ static void send_control(struct daemon *daemon, struct control_message *message)
 		    MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-static void send_done(struct daemon *daemon, int exit_code)
-{
-	struct control_message message = { .type = CONTROL_DONE,
-					   .done = { exit_code } };
-
-	send_control(daemon, &message);
-}
-
 static void control_ready(struct watch *watch)
 {
 	struct daemon *daemon = &g_daemon;
@@ -769,6 +761,7 @@ int main(int argc, char **argv)
 	struct daemon *daemon = &g_daemon;
 	int status, err;
 	struct control_message ready = { .type = CONTROL_READY };
+	struct control_message done = { .type = CONTROL_DONE };
 	struct rlimit limit;
 
 	if (argc == 1 && !strcmp(argv[0], TEXT_GUARD_NAME))
@@ -822,6 +815,7 @@ int main(int argc, char **argv)
 	run_loop(daemon);
 	notify_starter("STOPPING=1");
 	err = stop_daemon(daemon, 0);
-	send_done(daemon, err ? 1 : 0);
+	done.done.exit_code = err ? 1 : 0;
+	send_control(daemon, &done);
 	return err ? 1 : 0;
 }

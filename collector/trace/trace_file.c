@@ -223,16 +223,6 @@ static int create_files(struct trace_file *file,
 	return 0;
 }
 
-static int begin_trace_file(struct trace_file *file,
-			    const struct trace_file_options *options)
-{
-	int err;
-
-	trace_compress_init(file, options->compress_from);
-	err = make_writers(file);
-	return err ? err : trace_writers_start(file);
-}
-
 static void discard_files(struct trace_file *file,
 			  const struct trace_file_options *options)
 {
@@ -269,8 +259,12 @@ static int open_trace_file(struct trace_file *file,
 		return err;
 	if (options->keep_bytes)
 		err = trace_keep_new(file, options);
+	if (!err) {
+		trace_compress_init(file, options->compress_from);
+		err = make_writers(file);
+	}
 	if (!err)
-		err = begin_trace_file(file, options);
+		err = trace_writers_start(file);
 	if (err)
 		discard_files(file, options);
 	return err;
