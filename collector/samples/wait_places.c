@@ -257,12 +257,15 @@ void wait_places_name(struct wait_places *places, pid_t pid, uint64_t address,
 		range = find_place_range(map, address);
 	if (map->pid != pid ||
 	    (!range && clock_monotonic_ns() - map->read_ns >= AGAIN_NS)) {
-		release_map(map);
+		/* Locks of a process that is gone are still named by its map. */
+		if (proc_read(pid, "maps", places->text, MAPS_BYTES_MAX) ||
+		    map->pid != pid) {
+			release_map(map);
+			parse_map(map, places->text);
+		}
 		map->pid = pid;
 		map->used = places->uses;
 		map->read_ns = clock_monotonic_ns();
-		proc_read(pid, "maps", places->text, MAPS_BYTES_MAX);
-		parse_map(map, places->text);
 		limit_kept_bytes(places, map);
 		range = find_place_range(map, address);
 	}

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collector/base/clock.h"
 #include "tests/suite.h"
 
 #define CHILDREN 100
@@ -53,6 +54,21 @@ TEST(wait_places_keeps_maps_of_processes_in_turn)
 	name_and_end(CHILDREN);
 	for (size_t i = 0; i < CHILDREN; i++)
 		ck_assert_msg(has_name(g_child[i]), "no map of child %zu", i);
+	wait_places_free(&g_places);
+}
+
+/* Addresses that the map lacks make it be read again, but not more than ten times
+ * a second. */
+TEST(wait_places_keeps_the_map_of_a_process_that_is_gone)
+{
+	const uint64_t begun_ns = clock_monotonic_ns();
+	char out[WAIT_PLACE_BYTES];
+
+	name_and_end(1);
+	while (clock_monotonic_ns() < begun_ns + 2 * 100000000u)
+		wait_places_name(g_places, g_child[0], 8, out);
+	ck_assert_str_eq(out, "0x8");
+	ck_assert(has_name(g_child[0]));
 	wait_places_free(&g_places);
 }
 
