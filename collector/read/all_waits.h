@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * all_waits - the waits of a trace's threads with those that have no slice: the
+ * all_waits - the waits of a trace's threads. Some waits have no slice: then the
  * thread was off the CPU for 10 us, and was not preempted. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_ALL_WAITS_H
