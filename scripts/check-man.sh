@@ -52,6 +52,7 @@ agree perfrec-export.1 'perfrec export' OPTIONS
 agree perfrec-replay.1 'perfrec replay' OPTIONS
 agree perfrec-open.1 'perfrec open' OPTIONS
 agree perfrec-top.1 'perfrec top' OPTIONS
+agree perfrec-what-if.1 'perfrec what-if' OPTIONS
 
 # options FILE: every --option in it, one a line, but those of systemctl.
 options()
@@ -101,5 +102,6 @@ mentions perfrec-export.1 perfrec export
 mentions perfrec-replay.1 perfrec replay
 mentions perfrec-open.1 perfrec open
 mentions perfrec-top.1 perfrec top
+mentions perfrec-what-if.1 perfrec what-if
 mentions perfrec-push.1 perfrec-push
 exit $bad

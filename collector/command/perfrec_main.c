@@ -24,6 +24,7 @@
 #include "collector/command/cmd_replay.h"
 #include "collector/command/cmd_report.h"
 #include "collector/command/cmd_top.h"
+#include "collector/command/cmd_what_if.h"
 #include "collector/options/opts.h"
 
 /* perfrec itself only has --help and --version. */
@@ -63,6 +64,7 @@ int main(int argc, char **argv)
 		[CMD_TOP] = cmd_top,	   [CMD_FIND] = cmd_find,
 		[CMD_CUT] = cmd_cut,	   [CMD_INDEX] = cmd_index,
 		[CMD_MERGE] = cmd_merge,   [CMD_MCP] = cmd_mcp,
+		[CMD_WHAT_IF] = cmd_what_if,
 	};
 	enum opts_command command;
 	int result;

@@ -139,6 +139,8 @@ wait_for 60 records
 		members 'perfrec report --view lock'
 	"$PERFREC" report --json --view path locks |
 		members 'perfrec report --view path'
+	# The switches of so short a run may permit no estimate.
+	"$PERFREC" what-if --json 'main -50%' locks | members 'perfrec what-if'
 	"$PERFREC" report --json --stacks --view heap live |
 		members 'perfrec report --stacks'
 	"$PERFREC" report --json --from 0s live | members 'perfrec report --from'
