@@ -54,6 +54,7 @@ deb              run
 check-deb        left debootstrap downloads a Debian
 check-kill       run KILLS=5
 check-ranges     run RANGES=1
+check-what-if    left its figures need idle CPUs; unit tests have the replay
 torture          run RUNS=1
 check-flips      run FLIPS_ROUNDS=100
 check-diff       run DIFF_ROUNDS=1
