@@ -54,16 +54,16 @@ static int show_help(int argc, char **argv)
 int main(int argc, char **argv)
 {
 	static int (*const commands[CMD_COUNT])(int argc, char **argv) = {
-		[CMD_RECORD] = cmd_record, [CMD_REPORT] = cmd_report,
-		[CMD_CTL] = cmd_ctl,	   [CMD_CC] = cmd_cc,
-		[CMD_CXX] = cmd_cc,	   [CMD_DOCTOR] = cmd_doctor,
-		[CMD_REPLAY] = cmd_replay, [CMD_DUMP] = cmd_dump,
-		[CMD_GRAPH] = cmd_graph,   [CMD_ANNOTATE] = cmd_annotate,
-		[CMD_DIFF] = cmd_diff,	   [CMD_AGGREGATE] = cmd_aggregate,
-		[CMD_OPEN] = cmd_open,	   [CMD_EXPORT] = cmd_export,
-		[CMD_TOP] = cmd_top,	   [CMD_FIND] = cmd_find,
-		[CMD_CUT] = cmd_cut,	   [CMD_INDEX] = cmd_index,
-		[CMD_MERGE] = cmd_merge,   [CMD_MCP] = cmd_mcp,
+		[CMD_RECORD] = cmd_record,   [CMD_REPORT] = cmd_report,
+		[CMD_CTL] = cmd_ctl,	     [CMD_CC] = cmd_cc,
+		[CMD_CXX] = cmd_cc,	     [CMD_DOCTOR] = cmd_doctor,
+		[CMD_REPLAY] = cmd_replay,   [CMD_DUMP] = cmd_dump,
+		[CMD_GRAPH] = cmd_graph,     [CMD_ANNOTATE] = cmd_annotate,
+		[CMD_DIFF] = cmd_diff,	     [CMD_AGGREGATE] = cmd_aggregate,
+		[CMD_OPEN] = cmd_open,	     [CMD_EXPORT] = cmd_export,
+		[CMD_TOP] = cmd_top,	     [CMD_FIND] = cmd_find,
+		[CMD_CUT] = cmd_cut,	     [CMD_INDEX] = cmd_index,
+		[CMD_MERGE] = cmd_merge,     [CMD_MCP] = cmd_mcp,
 		[CMD_WHAT_IF] = cmd_what_if,
 	};
 	enum opts_command command;
