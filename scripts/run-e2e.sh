@@ -126,8 +126,8 @@ if [ "${1:-}" = --one ]; then
 	exit 0
 fi
 
-# Without trace_check, tests would fail with "a rule is broken".
-for tool in trace_check within; do
+# Without them tests would fail with misleading words, such as "a rule is broken".
+for tool in trace_check within json_at; do
 	[ -x "$O/tests/tools/$tool" ] || {
 		echo "$O/tests/tools/$tool is missing: make e2e-programs" >&2
 		exit 2
