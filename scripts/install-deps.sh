@@ -18,7 +18,7 @@ build libelf-dev          reads symbol tables
 build libdw-dev           reads debug information: source lines
 build libiberty-dev       demangles C++ and Rust names
 build libunwind-dev       unwinds copied stacks
-build libzydis-dev        decodes instructions: sites of hooks
+build libzydis-dev        decodes instructions: sites of hooks, machine code
 build libdeflate-dev      --compress
 build libcurl4-openssl-dev pushes profiles to servers
 build libmicrohttpd-dev   perfrec open
