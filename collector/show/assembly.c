@@ -334,28 +334,6 @@ static char *name_target(struct symbol_file *file,
 		       : out;
 }
 
-/* Sets file and line of the instructions. */
-static int find_code_lines(struct symbol_file *file, struct assembly_part *part)
-{
-	uint64_t *vaddr = calloc(part->count + 1, sizeof(*vaddr));
-	struct source *source = calloc(part->count + 1, sizeof(*source));
-	int err = vaddr && source ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < part->count && !err; i++)
-		vaddr[i] = part->lines[i].vaddr;
-	if (!err)
-		symbol_file_sources(file, vaddr, part->count, source);
-	for (size_t i = 0; i < part->count && !err; i++) {
-		if (!source[i].count)
-			continue;
-		part->lines[i].file = source[i].frames[0].file;
-		part->lines[i].line = source[i].frames[0].line;
-	}
-	free(vaddr);
-	free(source);
-	return err;
-}
-
 static int read_code_part(struct symbol_file *file, struct assembly_part *part)
 {
 	char why[SYMBOLIZE_WHY_BYTES];
@@ -395,7 +373,7 @@ static int read_code_part(struct symbol_file *file, struct assembly_part *part)
 	part->left_out = part->end - MIN(end, part->end);
 	free(code.list);
 	free(code.strings);
-	return err ? err : find_code_lines(file, part);
+	return err;
 }
 
 static void add_code_place(struct assembly_part *part, struct symbol_file *file,
@@ -415,6 +393,47 @@ static void add_code_place(struct assembly_part *part, struct symbol_file *file,
 	for (size_t k = 0; k < ASSEMBLY_VALUES; k++)
 		add_saturated_to(&part->lines[after - 1].value[k],
 				 place->value[k]);
+}
+
+/* Sets file and line of the instructions of @module, by one process that reads
+ * its debug information. */
+static int find_code_lines(struct assembly *assembly,
+			   const struct code_module *module)
+{
+	struct assembly_line **lines = NULL;
+	size_t count = 0, room = 0;
+	uint64_t *vaddr;
+	struct source *source;
+	int err = 0;
+
+	for (size_t i = 0; i < assembly->part_count && !err; i++) {
+		struct assembly_part *part = &assembly->parts[i];
+
+		if (part->module != module->path ||
+		    part->build_id != module->build_id)
+			continue;
+		err = grow_array(lines, room, count + part->count);
+		for (size_t k = 0; k < part->count && !err; k++)
+			lines[count++] = &part->lines[k];
+	}
+	vaddr = calloc(count + 1, sizeof(*vaddr));
+	source = calloc(count + 1, sizeof(*source));
+	if (!vaddr || !source)
+		err = -ENOMEM;
+	for (size_t i = 0; i < count && !err; i++)
+		vaddr[i] = lines[i]->vaddr;
+	if (!err)
+		symbol_file_sources(module->file, vaddr, count, source);
+	for (size_t i = 0; i < count && !err; i++) {
+		if (!source[i].count)
+			continue;
+		lines[i]->file = source[i].frames[0].file;
+		lines[i]->line = source[i].frames[0].line;
+	}
+	free(lines);
+	free(vaddr);
+	free(source);
+	return err;
 }
 
 static int compare_code_parts(const void *left, const void *right)
@@ -446,6 +465,9 @@ int assembly_read(struct assembly *assembly, struct assembly_part **out,
 		if (!err)
 			add_code_place(part, module->file, &places[i]);
 	}
+	for (size_t i = 0; i < assembly->modules.count && !err; i++)
+		if (modules[i].file)
+			err = find_code_lines(assembly, &modules[i]);
 	if (assembly->part_count)
 		qsort(assembly->parts, assembly->part_count,
 		      sizeof(*assembly->parts), compare_code_parts);
