@@ -66,7 +66,8 @@ static size_t copy_word(char *to, const char **at)
 	const char *from = *at;
 	size_t bytes = 0;
 
-	for (; !strchr(" \t", from[bytes]); bytes++)
+	for (; from[bytes] && from[bytes] != ' ' && from[bytes] != '\t';
+	     bytes++)
 		to[bytes] = from[bytes] > ' ' && from[bytes] < 0x7f
 				    ? from[bytes]
 				    : '?';
@@ -168,8 +169,13 @@ static int parse_symbols(struct kernel_names *names, size_t bytes)
 	text[0] = '\0';
 	if (!names->count)
 		return -EBADMSG;
-	qsort(names->list, names->count, sizeof(*names->list),
-	      functions_by_address);
+	/* The file usually is sorted, and has 100,000 lines. */
+	for (size_t i = 1; i < names->count; i++)
+		if (names->list[i].address < names->list[i - 1].address) {
+			qsort(names->list, names->count, sizeof(*names->list),
+			      functions_by_address);
+			break;
+		}
 	if (!names->list[names->count - 1].address)
 		return -EPERM;
 	drop_aliases(names);
