@@ -102,7 +102,7 @@ static void sum_functions(struct bands *bands,
 			band->now += point->bytes[i];
 	}
 	list = bands->functions.items;
-	for (uint32_t i = 0; i < bands->functions.count; i++)
+	for (uint32_t i = 0; list && i < bands->functions.count; i++)
 		list[i].most = MAX(list[i].most, list[i].now);
 }
 
@@ -110,7 +110,7 @@ static void clear_functions(struct bands *bands)
 {
 	struct band *list = bands->functions.items;
 
-	for (uint32_t i = 0; i < bands->functions.count; i++)
+	for (uint32_t i = 0; list && i < bands->functions.count; i++)
 		list[i].now = 0;
 }
 
