@@ -18,7 +18,7 @@ struct kernel_names;
 bool kernel_names_are_shown(void);
 
 /* Returns the functions of /proc/kallsyms, which the first call reads: some
- * 100 ms and 5 MB. They stay until the process ends, with the same numbers. NULL:
+ * 70 ms and 5 MB. They stay until the process ends, with the same numbers. NULL:
  * not shown, or no memory. Any thread. */
 const struct kernel_names *kernel_names_shared(void);
 
