@@ -3,8 +3,8 @@
 # check.py BUILD FOLDER: holds traces against what Perfetto's importer makes of
 # them (trace_check --importer). Opens what perfrec export writes of FOLDER/data in
 # speedscope's page, in the Firefox Profiler's command line, and the flame graph
-# in Chromium. Has DuckDB run the queries of docs/JSON.md. FOLDER has their
-# node_modules. See run.sh.
+# in Chromium. Has axe look at the page, and DuckDB run the queries of
+# docs/JSON.md. FOLDER has their node_modules. See run.sh.
 import gzip
 import json
 import os
@@ -206,6 +206,30 @@ def check_flamegraph(browser):
     page.close()
 
 
+def check_page(browser):
+    """axe finds nothing on any tab of the page, at two widths, light and dark."""
+    path = os.path.join(FOLDER, "page.html")
+    subprocess.run([os.path.join(BUILD, "perfrec"), "report", "--html", path,
+                    "tables"], cwd=FOLDER, check=True)
+    with open(os.path.join(MODULES, "axe-core", "axe.min.js"),
+              encoding="utf-8") as file:
+        axe = file.read()
+    for width, dark in (1280, False), (1280, True), (390, False), (390, True):
+        page = browser.open("file://" + path, width=width, dark=dark)
+        page.wait("document.documentElement.dataset.state === 'ready'")
+        page.js("document.querySelector('#view-profile tbody button').click()")
+        page.js(axe + "; 0")
+        tabs = page.js("[...document.querySelectorAll('[role=tab]')].map(t => t.id)")
+        demand(len(tabs) == 6, "the page has the tabs", tabs)
+        for tab in tabs:
+            page.click_on("#" + tab)
+            page.painted()
+            found = page.js("axe.run({resultTypes: ['violations']}).then(all => all"
+                            ".violations.map(v => [v.id, v.nodes[0].html]))")
+            demand(not found, "axe says of", tab, width, "dark" * dark, found)
+        page.close()
+
+
 def check_tables():
     """The queries of docs/JSON.md, over recordings of two hosts and versions."""
     perfrec = os.path.join(BUILD, "perfrec")
@@ -269,11 +293,13 @@ def main():
     try:
         check_speedscope(browser)
         check_flamegraph(browser)
+        check_page(browser)
     finally:
         browser.close()
     check_firefox()
     print("check-viewers: the rules of Perfetto's importer, speedscope, Chromium, "
-          "the Firefox Profiler and DuckDB agree")
+          "the Firefox Profiler and DuckDB agree, "
+          "and axe finds nothing on the page")
 
 
 main()
