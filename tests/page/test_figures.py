@@ -79,7 +79,9 @@ class Figures(PageTest):
                 self.hold(data, rows, views)
         if report["totals"]["spans"]:
             self.assertIn("Recorded calls%s" % format(report["totals"]["spans"], ","), page.text(".figures"))
-            self.calls(page, data, report)
+            # A large recording has calls with stops by perfrec, and says so (docs/PAGE.md).
+            if report["totals"]["spans"] < 8 * 10**6:
+                self.calls(page, data, report)
         self.silent(page)
 
     def calls(self, page, data, report):
