@@ -3,7 +3,8 @@
  * export_callgrind - the format of callgrind_annotate and KCachegrind. A
  * function has its self cost by line. A pair of caller and callee has the
  * number of calls and the total of the callee; each stack counts once, even if
- * it contains the pair several times. A profile without calls has 0 calls.
+ * it contains the pair several times. An unknown number of calls is 1:
+ * callgrind_annotate takes costs after calls=0 for self costs of the caller.
  * Each value of the profile is an event, the chosen one first.
  */
 #include "collector/export/formats.h"
@@ -214,7 +215,7 @@ static void put_call(struct callgrind *callgrind, const struct call_cost *call)
 
 	put_function(callgrind, true, call->callee);
 	put_text("calls=", out);
-	put_count(call->calls, out);
+	put_count(MAX(call->calls, 1), out);
 	put_text(" 0\n", out);
 	put_cost(callgrind, call->line, call->values);
 }

@@ -120,6 +120,21 @@ expect_eq 'wall time of callgrind' "$(callgrind_annotate callgrind |
 expect_match annotated ':</script><b>&amp; ' ':\(1\) x '
 expect_match callgrind '^calls=176 0$|^calls=176 ' 'cfn=\([0-9]+\) fib$'
 
+# Self costs add up to the total, also of samples, which know no number of calls.
+cat >spin.c <<'SOURCE'
+#include <time.h>
+static volatile long sink;
+__attribute__((noinline)) static void spin(void) { sink++; }
+int main(void) { while (clock() < CLOCKS_PER_SEC / 5) spin(); }
+SOURCE
+cc -g -O1 -fno-optimize-sibling-calls -o spin spin.c || fail 'cc'
+run_ok "$PERFREC" record -q -o samples -- ./spin
+"$PERFREC" export --to callgrind --value cpu -o callgrind samples || fail 'export cpu'
+expect_match callgrind '^calls='
+callgrind_annotate --auto=no --threshold=100 callgrind >annotated || fail 'callgrind_annotate'
+expect_eq 'self costs' "$(awk '/%\)/ { gsub(",", "", $1); if (/PROGRAM/) all = $1; else sum += $1 }
+	END { print (all > 0) " " (sum - all) }' annotated)" '1 0'
+
 export_to flamegraph --value calls
 read_back flamegraph flamegraph >got
 expect_match got '	</script><b>&amp; \(1, ' "'/C|=cmd" 'line\?end'
