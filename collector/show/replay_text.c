@@ -86,8 +86,8 @@ static void put_sched_header(const struct replay *replay)
 {
 	static const char *const heads[SCHED_COLUMNS] = {
 		[SCHED_ON_CPU] = "on CPU",
-		[SCHED_PREEMPTED] = "preempted",
-		[SCHED_WAITED] = "waited",
+		[SCHED_PREEMPTED] = "runnable",
+		[SCHED_WAITED] = "blocked",
 	};
 	char text[32];
 

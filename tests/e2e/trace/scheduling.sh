@@ -140,7 +140,7 @@ expect_eq 'threads with stretches' "$(jq length stretches)" 4
 [ "$(jq 'map(.on) | add' stretches)" -ge "$(jq -s 'map(select(.kind == "end" and
 	.depth == 0).on_cpu_ns) | add' dump)" ] || fail 'stretches are missing'
 "$PERFREC" replay data >text || fail 'perfrec replay'
-expect_match text '^ *time s  *took  *on CPU  *preempted  *waited  *thread  calls$' \
+expect_match text '^ *time s  *took  *on CPU  *runnable  *blocked  *thread  calls$' \
 	'^ .*s .*s .*s .*s  *[0-9]+ *  nap\(\);$'
 
 # Exports have the CPU times of dump.

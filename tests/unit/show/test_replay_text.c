@@ -163,7 +163,7 @@ static void check_replay(size_t columns, uint32_t depth, const char *wanted)
 
 /* clang-format off */
 static const char g_wide[] =
-"       time s         took      on CPU   preempted      waited   thread  calls\n"
+"       time s         took      on CPU    runnable     blocked   thread  calls\n"
 "  0.000000000                                                         8  /* thread worker of process 7 app */\n"
 "  0.000000000                                                         8  main() {\n"
 "  0.000090000       300 us      150 us     50.0 us      100 us        8    leaf();\n"
