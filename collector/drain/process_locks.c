@@ -52,8 +52,6 @@
 #define ITEM_SHARED (1ULL << 62) /* of a release by a reader */
 #define ITEM_THREAD_BITS 24
 
-#define READERS UINT32_MAX /* of known_lock.owner */
-
 struct known_lock {
 	struct known_lock *next;
 	uint64_t address;
@@ -175,7 +173,7 @@ static void take_release(struct process_locks *locks,
 		locks->forgotten_ns = MAX(locks->forgotten_ns, hold.ns);
 		return;
 	}
-	if (known->owner == (hold.shared ? READERS : hold.by.thread))
+	if (known->owner == hold.by.thread)
 		hold.since_ns = known->owned_ns;
 	known->owner = 0;
 	hold.flow =
@@ -500,17 +498,6 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 	}
 }
 
-/* After @wait its thread has the lock; it may be one of several readers. */
-static void own_lock(struct known_lock *known, const struct lock_wait *wait)
-{
-	uint32_t owner = wait->kind == SYNC_READ ? READERS : wait->thread;
-
-	if (owner == READERS && known->owner == READERS)
-		return;
-	known->owner = owner;
-	known->owned_ns = wait->to_ns;
-}
-
 static void take_wait(struct process_locks *locks,
 		      const struct order_item *item)
 {
@@ -538,8 +525,10 @@ static void take_wait(struct process_locks *locks,
 		if (wait->kind != SYNC_THREAD)
 			event.object = known->object;
 		follow_holds(locks, known, wait, &event);
-		if (wait->result == SYNC_GOT && lock_has_holders(wait->kind))
-			own_lock(known, wait);
+		if (wait->result == SYNC_GOT && lock_has_holders(wait->kind)) {
+			known->owner = wait->thread;
+			known->owned_ns = event.to_ns;
+		}
 		if (event.to_ns >= event.from_ns + WAIT_NS_MIN)
 			list_event(locks, &event);
 	}

@@ -177,11 +177,12 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
 	}
 }
 
-/* Returns true if @wait is a part of the recorded wait, or of the last one. */
+/* Returns true if @wait is a part of the recorded wait, or of the last one: a
+ * futex, or a page fault (no call). */
 static bool is_recorded_wait(struct thread_locks *locks,
 			     const struct thread_wait *wait)
 {
-	return wait->call == SYS_futex + 1 &&
+	return (!wait->call || wait->call == SYS_futex + 1) &&
 	       strcmp(wait->object, OWN_OBJECT) != 0 &&
 	       wait->from_ns >= locks->wait.from_ns &&
 	       (locks->waits || wait->from_ns <= locks->wait.to_ns);
@@ -217,10 +218,10 @@ bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait)
 		add_wait_stretch(locks, wait);
 	if (!wait->object)
 		return true;
-	if (is_recorded_wait(locks, wait))
-		locks->wait.object = wait->object;
-	else
+	if (!is_recorded_wait(locks, wait))
 		feed_wait(thread, clock_of(thread, wait->to_ns), &told);
+	else if (wait->call)
+		locks->wait.object = wait->object;
 	return true;
 }
 

@@ -29,8 +29,8 @@ REAL_FUNCTION(pthread_rwlock_clockwrlock,
 	      (lock, clock, until))
 REAL_FUNCTION(pthread_rwlock_unlock, (pthread_rwlock_t * lock), (lock))
 
-/* Of __readers: bits, and the number of readers, which also wait in there while
- * a writer has the lock. */
+/* __readers has these bits and the number of readers. Readers that wait for a
+ * writer count as well. */
 #define RW_WRITER_PHASE 1u
 #define RW_WRITER_LOCKED 2u /* or a writer waits for the readers */
 #define RW_READERS_WAIT 4u
@@ -50,8 +50,8 @@ static uint32_t rwlock_writer(const pthread_rwlock_t *lock)
 	return (uint32_t)atom_load_rlx(&lock->__data.__cur_writer);
 }
 
-/* Returns true if a writer has @lock, or if readers may not pass one that
- * waits. */
+/* Returns true if a writer has @lock, or if waiting writers go before new
+ * readers. */
 static bool waits_to_read(const pthread_rwlock_t *lock)
 {
 	uint32_t word = rwlock_word(lock);

@@ -82,9 +82,9 @@ void sync_release_mutex(const pthread_mutex_t *mutex);
 /* Puts a RELEASE for the waiters of @condition, if it has any. */
 void sync_signal(const pthread_cond_t *condition);
 
-/* Calls @call between records of a wait for @object. @result_of makes an enum
- * sync_result of what it returns. @owner is evaluated before the call, and again
- * if it failed. */
+/* Calls @call between records of a wait for @object. @result_of turns the result
+ * of the call into an enum sync_result. The macro evaluates @owner before the
+ * call, and again if the call failed. */
 #define RECORD_CALL(kind, object, owner, call, result_of)                 \
 	({                                                                \
 		bool put_ = sync_put(EXT_SYNC_WAIT, kind, object, owner); \

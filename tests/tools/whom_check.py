@@ -143,23 +143,23 @@ def read_truth(path):
     return truth
 
 
-def true_holders(truth, sleeps, begin, end, where, got):
+def true_holders(truth, sleeps, begin, end, where, kind):
     """{tid: ns} of holds while the thread was blocked, and the tid of the waker:
     the last one before the end of the wait that released the lock while others
     waited. A sleep lasts until it has a CPU again, being blocked only until the
     last such release within."""
-    releases = truth["H"] + truth["R"]
+    releases = truth["H"] + (truth["R"] if kind != "V" else [])
     holds = [h for h in releases if h[3] == where and begin < h[1] <= end]
     last = max(holds, key=lambda hold: hold[1], default=None)
     held = defaultdict(int)
     for off, on in sleeps:
         wakes = [h[1] for h in holds if off < h[1] <= on]
-        blocked = max(wakes, default=off) if got or on < end - CLOSE_NS else on
-        for kind in "HhRr":
-            for start, stop, tid, lock in truth[kind]:
+        blocked = max(wakes, default=off) if kind != "T" or on < end - CLOSE_NS else on
+        for held_by in "HhRr" if kind != "V" else "Hh":
+            for start, stop, tid, lock in truth[held_by]:
                 if lock == where and stop > begin and start < end:
                     part = min(stop, end, blocked) - max(start, begin, off)
-                    holder = "readers" if kind in "Rr" else tid
+                    holder = "readers" if held_by in "Rr" else tid
                     held[holder] += max(part, 0)
     return held, last[2] if last else None
 
@@ -211,13 +211,13 @@ def main():
             if after["from"] < before["to"]:
                 print(f"two waits at once: {tid}: {before}, {after}")
                 failed = True
-    for kind in "WT":
+    for kind in "WVT":
         for begin, end, tid, where in truth[kind]:
             if end - begin < WAIT_NS_MIN:
                 continue
             wait = find_slice(by_tid, tid, begin, end) or {}
             held, woke = true_holders(
-                truth, sleeps[tid], begin, end, where, kind == "W"
+                truth, sleeps[tid], begin, end, where, kind
             )
             longest = max(held.values(), default=0)
             owners = [t for t, ns in held.items() if ns >= TIE * longest]

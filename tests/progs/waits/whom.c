@@ -3,6 +3,7 @@
  * whom FAMILY - threads that wait for each other, and log whom they wait for:
  *
  *	W TID FROM TO OBJECT	a wait, from before to after the call
+ *	V TID FROM TO OBJECT	a wait to read: for no other reader
  *	H TID FROM TO OBJECT	a lock was held: after the call, until before
  *				the release; others waited at that time
  *	h TID FROM TO OBJECT	the same, and nobody waited: the release woke
@@ -114,14 +115,19 @@ PLAIN int has_waiters(void)
 	return word < 0 || word == 2;
 }
 
-static void hold_once(void)
+static void hold_once(int (*release)(void))
 {
 	long from = now(), to;
 
 	work(g_work_us);
 	to = now();
 	log_line(has_waiters() ? 'H' : 'h', from, to, &g_lock);
-	pthread_mutex_unlock(&g_lock);
+	release();
+}
+
+static int release_lock(void)
+{
+	return pthread_mutex_unlock(&g_lock);
 }
 
 static void *lock_thread(void *unused)
@@ -129,7 +135,7 @@ static void *lock_thread(void *unused)
 	(void)unused;
 	for (int i = 0; i < g_rounds; i++) {
 		if (lock_once() == 0)
-			hold_once();
+			hold_once(release_lock);
 		work(g_work_us / 4);
 	}
 	return NULL;
@@ -379,7 +385,7 @@ static void read_once(void)
 	/* relaxed: the first one's time is of no use to anybody else */
 	if (!atom_add_rlx(&g_readers, 1))
 		g_read_from = now();
-	log_line('W', from, now(), &g_rwlock);
+	log_line('V', from, now(), &g_rwlock);
 	work(g_work_us);
 	/* relaxed: only the last one reads the time of the first */
 	if (atom_add_rlx(&g_readers, -1) == 1)
@@ -552,6 +558,11 @@ static void futex(void)
 
 /* --- <threads.h> ---------------------------------------------------------- */
 
+static int release_c11(void)
+{
+	return mtx_unlock((mtx_t *)&g_lock);
+}
+
 static int c11_thread(void *unused)
 {
 	(void)unused;
@@ -560,10 +571,7 @@ static int c11_thread(void *unused)
 
 		mtx_lock((mtx_t *)&g_lock);
 		log_line('W', from, now(), &g_lock);
-		from = now();
-		work(g_work_us);
-		log_line(has_waiters() ? 'H' : 'h', from, now(), &g_lock);
-		mtx_unlock((mtx_t *)&g_lock);
+		hold_once(release_c11);
 		work(g_work_us / 4);
 	}
 	return 0;

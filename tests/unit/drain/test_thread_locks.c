@@ -150,6 +150,23 @@ TEST(thread_locks_wait_is_over_when_its_call_or_thread_is, EACH(0, 2))
 	ck_assert(trace_has("[futex later]"));
 }
 
+/* Waits of a thread do not overlap. */
+TEST(thread_locks_page_fault_in_a_wait_is_a_part_of_it)
+{
+	struct thread_wait fault = { .object = "[page fault]" };
+
+	begin_rig();
+	fault.from_ns = g_rig->start_ns + 11 * MS;
+	fault.to_ns = g_rig->start_ns + 12 * MS;
+	put(1, EXT_SYNC_WAIT, SYNC_BARRIER, 10, LOCK, 0);
+	ck_assert(thread_locks_tell(&g_rig->thread[1], &fault));
+	put(0, EXT_SYNC_RELEASE, SYNC_BARRIER, 15, LOCK, 0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0);
+	end_rig();
+	ck_assert(trace_has("barrier"));
+	ck_assert(!trace_has("[page fault]"));
+}
+
 /* A handler's calls are inside of the call that waits. */
 TEST(thread_locks_wait_goes_on_in_a_signal_handler)
 {
@@ -178,6 +195,21 @@ TEST(thread_locks_readers_hold_a_lock)
 	ck_assert(!trace_has("held_by_tid"));
 	ck_assert(trace_has("worker-0"));
 	ck_assert(!trace_has("unknown"));
+}
+
+/* worker-2 waited for the lock, and has left it without a record: worker-3 may have
+ * written since, for 8 ms of 10. */
+TEST(thread_locks_another_reader_proves_nothing)
+{
+	begin_rig();
+	put(1, EXT_SYNC_WAIT, SYNC_WRITE, 10, LOCK, 100);
+	put(2, EXT_SYNC_WAIT, SYNC_READ, 10, LOCK, 100);
+	put(0, EXT_SYNC_RELEASE, SYNC_WRITE, 11, LOCK, 0);
+	put(2, EXT_SYNC_WAITED, SYNC_GOT, 12, LOCK, 0);
+	put(0, EXT_SYNC_RELEASE, SYNC_READ, 20, LOCK, 0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 20, LOCK, 0);
+	end_rig();
+	ck_assert(trace_has("unknown"));
 }
 
 /* 10 ms of the writer, then 3 ms of readers. */
