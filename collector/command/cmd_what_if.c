@@ -61,39 +61,6 @@ static bool parse_change(char *text, struct what_if_change *out)
 	return *text;
 }
 
-static int parse_what_if_line(int argc, char **argv, struct what_if_line *line)
-{
-	int result =
-		opts_parse(CMD_WHAT_IF, argc, argv, take_what_if_option, line);
-
-	if (result != OPTS_GO_ON)
-		return result;
-	for (int i = optind; i < argc; i++) {
-		struct what_if_change change;
-
-		if (parse_change(argv[i], &change)) {
-			if (line->count == WHAT_IF_CHANGES_MAX) {
-				log_err("more than %d changes",
-					WHAT_IF_CHANGES_MAX);
-				return OPTS_WRONG;
-			}
-			line->changes[line->count++] = change;
-		} else if (i == argc - 1 && line->count && argv[i][0]) {
-			line->dir = argv[i];
-		} else {
-			log_err("'%.200s' is no change: write 'FUNC -N%%', "
-				"such as 'parse* -50%%'",
-				argv[i]);
-			return OPTS_WRONG;
-		}
-	}
-	if (line->count)
-		return OPTS_GO_ON;
-	log_err("give a change, and maybe the folder of a recording: perfrec "
-		"what-if 'FUNC -50%%' [DIR]");
-	return OPTS_WRONG;
-}
-
 /* Returns true if the calls of changes were counted. */
 static bool has_calls(const struct what_if *answer)
 {
@@ -251,10 +218,36 @@ int cmd_what_if(int argc, char **argv)
 	const struct read_progress tell = { progress_tell, &progress };
 	struct what_if answer;
 	char path[PATH_MAX];
-	int err, status, result = parse_what_if_line(argc, argv, &line);
+	int err, status,
+		result = opts_parse(CMD_WHAT_IF, argc, argv,
+				    take_what_if_option, &line);
 
 	if (result != OPTS_GO_ON)
 		return result;
+	for (int i = optind; i < argc; i++) {
+		struct what_if_change change;
+
+		if (parse_change(argv[i], &change)) {
+			if (line.count == WHAT_IF_CHANGES_MAX) {
+				log_err("more than %d changes",
+					WHAT_IF_CHANGES_MAX);
+				return OPTS_WRONG;
+			}
+			line.changes[line.count++] = change;
+		} else if (i == argc - 1 && line.count && argv[i][0]) {
+			line.dir = argv[i];
+		} else {
+			log_err("'%.200s' is no change: write 'FUNC -N%%', "
+				"such as 'parse* -50%%'",
+				argv[i]);
+			return OPTS_WRONG;
+		}
+	}
+	if (!line.count) {
+		log_err("give a change, and maybe the folder of a recording: "
+			"perfrec what-if 'FUNC -50%%' [DIR]");
+		return OPTS_WRONG;
+	}
 	err = trace_command_path(line.dir, path);
 	progress_begin(&progress, "reading the trace", true);
 	if (!err)
