@@ -56,8 +56,8 @@ complain 'liblzma enters through mini_debug.c' \
 	"$(includes collector 'lzma' 'collector/names/mini_debug\.c')"
 complain 'libdeflate enters through trace_bundle.c, index_items.c, trace_packets.c, cut_file.c, cut_pack.c, parquet.c, gz_file.c, gzip.c and page_write.c' \
 	"$(includes collector 'libdeflate' 'collector/(trace/trace_bundle|trace/index_items|read/trace_packets|cut/cut_(file|pack)|export/parquet|output/gz_file|push/gzip|page/page_write)\.[ch]')"
-complain 'jansson enters through json_text, counters, who.c, summary_*.c, windows.c, push_spool, push_stats.c, report_json.c, report_{io,lock,path}.c, page_header.c, merge_json.c, *_json.c of compare and show, doctor.c, doctor_program.c and those of ctl, mcp, top, what-if and push' \
-	"$(includes collector 'jansson' 'collector/(base/json_text|output/counters|record/who|(files|read)/summary_[a-z]+|files/(windows|push_spool)|serve/push_stats|show/[a-z_]+_json|page/page_header|export/merge_json|compare/[a-z]+_json|doctor/doctor(_program)?|serve/ctl_[a-z]+|options/ctl_wire|command/(cmd_(ctl|mcp|top|what_if)|mcp_[a-z]+|report_(io|lock|path)|top_session|ctl_ask)|show/top_rates|push/(window|counts|parca|answer))\.[ch]')"
+complain 'jansson enters through json_text, counters, who.c, summary_*.c, windows.c, push_spool, push_stats.c, report_json.c, report_{io,path}.c, page_header.c, merge_json.c, *_json.c of compare and show, doctor.c, doctor_program.c and those of ctl, mcp, top, what-if and push' \
+	"$(includes collector 'jansson' 'collector/(base/json_text|output/counters|record/who|(files|read)/summary_[a-z]+|files/(windows|push_spool)|serve/push_stats|show/[a-z_]+_json|page/page_header|export/merge_json|compare/[a-z]+_json|doctor/doctor(_program)?|serve/ctl_[a-z]+|options/ctl_wire|command/(cmd_(ctl|mcp|top|what_if)|mcp_[a-z]+|report_(io|path)|top_session|ctl_ask)|show/top_rates|push/(window|counts|parca|answer))\.[ch]')"
 complain 'ncurses enters through top_screen.c' \
 	"$(includes collector '(curses|term)\.h' 'collector/show/top_screen\.c')"
 complain 'libmicrohttpd enters through http.h, one_shot.c and pull.c' \

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,171 +10,24 @@
 #include "collector/base/grow.h"
 #include "collector/base/json_text.h"
 #include "collector/base/log.h"
-#include "collector/base/search.h"
 #include "collector/base/size.h"
 #include "collector/base/text_out.h"
 #include "collector/command/range_command.h"
 #include "collector/command/report_trace_options.h"
 #include "collector/command/trace_command.h"
 #include "collector/names/name_fold.h"
-#include "collector/read/lock_sums.h"
+#include "collector/show/lock_list_json.h"
 #include "collector/show/progress.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
 
-#define REPORT_LOCK_VERSION 1
 #define PARTS_SHOWN 5 /* holders of a lock; more: --limit 0 */
 
 struct lock_view {
 	const struct report_trace_options *options;
-	struct trace_waits *waits;
-	struct lock_sums sums;
-	uint32_t *order; /* numbers of rows */
-	struct lock_part *parts; /* sorted by row, then by time */
-	bool has_processes; /* locks of several */
+	struct lock_list list;
 };
-
-static const char *view_text(const struct lock_view *view, uint32_t number)
-{
-	return trace_texts_get(&view->waits->texts, number);
-}
-
-static const struct lock_row *lock_row_at(const struct lock_view *view,
-					  uint32_t number)
-{
-	return &((const struct lock_row *)view->sums.rows.items)[number];
-}
-
-/* --- order ---------------------------------------------------------------- */
-
-static uint64_t lock_key(const char *key, const struct lock_row *row)
-{
-	return !strcmp(key, "blocked") ? row->blocked_ns
-	       : !strcmp(key, "waits") ? row->waits
-	       : !strcmp(key, "max")   ? row->longest_ns
-				       : 0;
-}
-
-static int compare_lock_rows(const void *left, const void *right, void *context)
-{
-	const struct lock_view *view = context;
-	const struct lock_row *a = lock_row_at(view, *(const uint32_t *)left);
-	const struct lock_row *b = lock_row_at(view, *(const uint32_t *)right);
-	const char *key = view->options->sort ?: "blocked";
-	uint64_t first = lock_key(key, a), second = lock_key(key, b);
-	int names = strcmp(view_text(view, a->lock), view_text(view, b->lock));
-
-	if (first != second)
-		return first > second ? -1 : 1;
-	return names ?: (a->process > b->process) - (a->process < b->process);
-}
-
-static int compare_lock_parts(const void *left, const void *right)
-{
-	const struct lock_part *a = left, *b = right;
-
-	if (a->row != b->row)
-		return a->row < b->row ? -1 : 1;
-	if (a->ns != b->ns)
-		return a->ns > b->ns ? -1 : 1;
-	if (a->tid != b->tid)
-		return a->tid < b->tid ? -1 : 1;
-	return a->function < b->function ? -1 : a->function > b->function;
-}
-
-static int sort_locks(struct lock_view *view)
-{
-	uint32_t count = view->sums.rows.count;
-
-	view->order = calloc((size_t)count + 1, sizeof(*view->order));
-	if (!view->order)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < count; i++) {
-		view->order[i] = i;
-		view->has_processes |= lock_row_at(view, i)->process !=
-				       lock_row_at(view, 0)->process;
-	}
-	qsort_r(view->order, count, sizeof(*view->order), compare_lock_rows,
-		view);
-	view->parts = view->sums.parts.items;
-	if (view->sums.parts.count)
-		qsort(view->parts, view->sums.parts.count, sizeof(*view->parts),
-		      compare_lock_parts);
-	return 0;
-}
-
-/* Sets *@first to the first part of row @number. Returns their number. */
-static size_t lock_parts_of(const struct lock_view *view, uint32_t number,
-			    const struct lock_part **first)
-{
-	uint32_t count = view->sums.parts.count;
-	uint32_t from = search_first(i, count, view->parts[i].row >= number);
-	uint32_t to = search_first(i, count, view->parts[i].row > number);
-
-	*first = view->parts + from;
-	return to - from;
-}
-
-/* --- JSON ----------------------------------------------------------------- */
-
-static json_t *lock_json(const struct lock_view *view, uint32_t number)
-{
-	const struct lock_row *row = lock_row_at(view, number);
-	const struct trace_track *process =
-		trace_reader_track(view->waits->reader, row->process);
-	const struct lock_part *part;
-	size_t count = lock_parts_of(view, number, &part);
-	json_t *parts = json_array();
-	json_t *lock = json_pack("{s:o, s:I, s:I, s:I, s:O, s:I}", "lock",
-				 json_text(view_text(view, row->lock)), "pid",
-				 (json_int_t)(process ? process->pid : 0),
-				 "waits", (json_int_t)row->waits, "blocked_ns",
-				 (json_int_t)row->blocked_ns,
-				 row->held ? "holders" : "wakers", parts,
-				 "unknown_ns", (json_int_t)row->unknown_ns);
-
-	for (; count; count--, part++)
-		json_array_append_new(
-			parts,
-			json_pack("{s:o, s:o, s:I, s:I, s:I}", "function",
-				  json_text(view_text(view, part->function)),
-				  "thread",
-				  json_text(view_text(view, part->thread)),
-				  "tid", (json_int_t)part->tid, "times",
-				  (json_int_t)part->times, "blocked_ns",
-				  (json_int_t)part->ns));
-	json_decref(parts);
-	json_object_update_new(
-		lock,
-		row->held
-			? json_pack("{s:I, s:I, s:I, s:I}", "holds",
-				    (json_int_t)row->holds, "held_ns",
-				    (json_int_t)row->held_ns, "longest_hold_ns",
-				    (json_int_t)row->longest_ns, "hand_over_ns",
-				    (json_int_t)row->hand_over_ns)
-			: json_pack("{s:I, s:I, s:I}", "outside_ns",
-				    (json_int_t)row->outside_ns, "timed_out_ns",
-				    (json_int_t)row->timed_out_ns,
-				    "process_ended_ns",
-				    (json_int_t)row->ended_ns));
-	return lock;
-}
-
-static int print_lock_json(const struct lock_view *view, size_t count,
-			   FILE *out)
-{
-	json_t *list = json_array();
-
-	for (size_t i = 0; i < count; i++)
-		json_array_append_new(list, lock_json(view, view->order[i]));
-	return json_text_print(
-		json_pack("{s:i, s:s, s:o, s:I, s:I}", "version",
-			  REPORT_LOCK_VERSION, "view", "lock", "locks", list,
-			  "other_waits", (json_int_t)view->sums.other_waits,
-			  "other_blocked_ns", (json_int_t)view->sums.other_ns),
-		out);
-}
 
 /* --- text ----------------------------------------------------------------- */
 
@@ -214,8 +66,8 @@ static void add_part_line(const struct lock_view *view,
 			  const struct lock_part *part, bool held)
 {
 	char name[NAME_FOLD_BYTES], text[2 * NAME_FOLD_BYTES];
-	const char *function = view_text(view, part->function);
-	const char *thread = view_text(view, part->thread);
+	const char *function = lock_list_text(&view->list, part->function);
+	const char *thread = lock_list_text(&view->list, part->thread);
 	int length;
 
 	if (view->options->full_names)
@@ -236,11 +88,11 @@ static void add_part_line(const struct lock_view *view,
 static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
 			 uint32_t number)
 {
-	const struct lock_row *row = lock_row_at(view, number);
+	const struct lock_row *row = lock_list_row(&view->list, number);
 	const struct trace_track *process =
-		trace_reader_track(view->waits->reader, row->process);
+		trace_reader_track(view->list.waits->reader, row->process);
 	const struct lock_part *parts;
-	size_t count = lock_parts_of(view, number, &parts);
+	size_t count = lock_list_parts(&view->list, number, &parts);
 	size_t shown =
 		view->options->limit ? MIN(count, (size_t)PARTS_SHOWN) : count;
 	uint64_t rest_ns = 0;
@@ -257,8 +109,8 @@ static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
 			  size_format_count(row->waits, waits),
 			  size_format_ns(row->blocked_ns / row->waits, mean),
 			  held, longest },
-		  view_text(view, row->lock), "");
-	if (view->has_processes && process) {
+		  lock_list_text(&view->list, row->lock), "");
+	if (view->list.has_processes && process) {
 		snprintf(text, sizeof(text), "of process %" PRId64,
 			 process->pid);
 		table_behind(lines->table, text);
@@ -287,7 +139,7 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 		{ "longest hold", 12, false, 1 },
 	};
 	const struct terminal terminal = terminal_of(out);
-	const uint32_t locks = view->sums.rows.count;
+	const uint32_t locks = view->list.sums.rows.count;
 	char text[SIZE_TEXT], number[SIZE_TEXT];
 	uint64_t blocked_ns = 0, waits = 0;
 	struct table table;
@@ -298,10 +150,10 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 	/* Names of locks stay as they are. */
 	table.full_names = true;
 	for (size_t i = 0; i < count; i++)
-		add_lock_row(view, &lines, view->order[i]);
+		add_lock_row(view, &lines, view->list.order[i]);
 	for (uint32_t i = 0; i < locks; i++) {
-		blocked_ns += lock_row_at(view, i)->blocked_ns;
-		waits += lock_row_at(view, i)->waits;
+		blocked_ns += lock_list_row(&view->list, i)->blocked_ns;
+		waits += lock_list_row(&view->list, i)->waits;
 	}
 	fputs("\nperfrec: ", out);
 	text_out(view->options->dir, out);
@@ -309,14 +161,14 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 		size_format_ns(blocked_ns, text),
 		size_format_count(waits, number), size_plural(waits), locks,
 		size_plural(locks));
-	if (view->sums.other_waits)
+	if (view->list.sums.other_waits)
 		fprintf(out,
 			"             %s in %s wait%s for other objects: "
 			"--view "
 			"wait\n",
-			size_format_ns(view->sums.other_ns, text),
-			size_format_count(view->sums.other_waits, number),
-			size_plural(view->sums.other_waits));
+			size_format_ns(view->list.sums.other_ns, text),
+			size_format_count(view->list.sums.other_waits, number),
+			size_plural(view->list.sums.other_waits));
 	fputc('\n', out);
 	err = table_print(&table, &terminal, out);
 	table_release(&table);
@@ -336,9 +188,10 @@ static void say_no_locks(const struct lock_view *view)
 	const char *dir = view->options->dir;
 	size_t i = 0;
 
-	while (i < view->waits->wait_count && !view->waits->waits[i].lock)
+	while (i < view->list.waits->wait_count &&
+	       !view->list.waits->waits[i].lock)
 		i++;
-	if (i < view->waits->wait_count)
+	if (i < view->list.waits->wait_count)
 		log_err("'%s' has waits for locks, but none in the chosen part",
 			dir);
 	else if (i)
@@ -369,7 +222,7 @@ static int read_locks(struct lock_view *view)
 					 &range);
 	if (!err) {
 		progress_begin(&progress, "reading the trace", true);
-		err = trace_waits_read(path, NULL, &tell, &view->waits);
+		err = trace_waits_read(path, NULL, &tell, &view->list.waits);
 		progress_end(&progress);
 	}
 	if (err) {
@@ -377,12 +230,13 @@ static int read_locks(struct lock_view *view)
 			trace_command_log_open(options->dir, err);
 		return err;
 	}
-	err = lock_sums_make(view->waits, &range, options->thread, &met,
-			     &view->sums);
+	err = lock_sums_make(view->list.waits, &range, options->thread, &met,
+			     &view->list.sums);
 	if (err)
 		log_err("out of memory");
 	else if (!met) {
-		trace_command_say_thread(options->thread, view->waits->reader);
+		trace_command_say_thread(options->thread,
+					 view->list.waits->reader);
 		err = -ENOENT;
 	}
 	return err;
@@ -392,27 +246,27 @@ int report_lock_print(const struct report_trace_options *options, FILE *out)
 {
 	struct lock_view view = { .options = options };
 	int err = read_locks(&view);
-	size_t count = view.sums.rows.count;
+	size_t count = view.list.sums.rows.count;
 
 	if (!err && !count) {
 		say_no_locks(&view);
 		err = -ENOENT;
 	}
 	if (!err) {
-		err = sort_locks(&view);
+		err = lock_list_sort(&view.list, options->sort ?: "blocked");
 		if (err)
 			log_err("out of memory");
 	}
 	if (options->limit)
 		count = MIN(count, options->limit);
 	if (!err)
-		err = options->json ? print_lock_json(&view, count, out)
-				    : print_lock_table(&view, count, out);
-	if (!err && trace_command_check(options->dir, view.waits->err,
-					&view.waits->totals) != OPTS_OK)
+		err = options->json
+			      ? json_text_print(
+					lock_list_json(&view.list, count), out)
+			      : print_lock_table(&view, count, out);
+	if (!err && trace_command_check(options->dir, view.list.waits->err,
+					&view.list.waits->totals) != OPTS_OK)
 		err = -EBADMSG;
-	free(view.order);
-	lock_sums_release(&view.sums);
-	trace_waits_free(&view.waits);
+	lock_list_release(&view.list);
 	return err;
 }

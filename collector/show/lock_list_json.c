@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/show/lock_list_json.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "collector/base/json_text.h"
+#include "collector/base/search.h"
+
+#define REPORT_LOCK_VERSION 1
+
+struct lock_order {
+	const struct lock_list *list;
+	const char *key;
+};
+
+const char *lock_list_text(const struct lock_list *list, uint32_t number)
+{
+	return trace_texts_get(&list->waits->texts, number);
+}
+
+const struct lock_row *lock_list_row(const struct lock_list *list,
+				     uint32_t number)
+{
+	return &((const struct lock_row *)list->sums.rows.items)[number];
+}
+
+/* --- order ---------------------------------------------------------------- */
+
+static int compare_lock_rows(const void *left, const void *right, void *context)
+{
+	const struct lock_order *order = context;
+	const struct lock_list *list = order->list;
+	const struct lock_row *a = lock_list_row(list, *(const uint32_t *)left);
+	const struct lock_row *b =
+		lock_list_row(list, *(const uint32_t *)right);
+	int names = strcmp(lock_list_text(list, a->lock),
+			   lock_list_text(list, b->lock));
+
+	if (!strcmp(order->key, "blocked") && a->blocked_ns != b->blocked_ns)
+		return a->blocked_ns > b->blocked_ns ? -1 : 1;
+	if (!strcmp(order->key, "waits") && a->waits != b->waits)
+		return a->waits > b->waits ? -1 : 1;
+	if (!strcmp(order->key, "max") && a->longest_ns != b->longest_ns)
+		return a->longest_ns > b->longest_ns ? -1 : 1;
+	return names ?: (a->process > b->process) - (a->process < b->process);
+}
+
+static int compare_lock_parts(const void *left, const void *right)
+{
+	const struct lock_part *a = left, *b = right;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	if (a->ns != b->ns)
+		return a->ns > b->ns ? -1 : 1;
+	if (a->tid != b->tid)
+		return a->tid < b->tid ? -1 : 1;
+	return a->function < b->function ? -1 : a->function > b->function;
+}
+
+int lock_list_sort(struct lock_list *list, const char *key)
+{
+	uint32_t count = list->sums.rows.count;
+	struct lock_order order = { list, key };
+
+	list->order = calloc((size_t)count + 1, sizeof(*list->order));
+	if (!list->order)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++) {
+		list->order[i] = i;
+		list->has_processes |= lock_list_row(list, i)->process !=
+				       lock_list_row(list, 0)->process;
+	}
+	qsort_r(list->order, count, sizeof(*list->order), compare_lock_rows,
+		&order);
+	list->parts = list->sums.parts.items;
+	if (list->sums.parts.count)
+		qsort(list->parts, list->sums.parts.count, sizeof(*list->parts),
+		      compare_lock_parts);
+	return 0;
+}
+
+size_t lock_list_parts(const struct lock_list *list, uint32_t number,
+		       const struct lock_part **first)
+{
+	uint32_t count = list->sums.parts.count;
+	uint32_t from = search_first(i, count, list->parts[i].row >= number);
+	uint32_t to = search_first(i, count, list->parts[i].row > number);
+
+	*first = list->parts + from;
+	return to - from;
+}
+
+/* --- JSON ----------------------------------------------------------------- */
+
+static json_t *lock_json(const struct lock_list *list, uint32_t number)
+{
+	const struct lock_row *row = lock_list_row(list, number);
+	const struct trace_track *process =
+		trace_reader_track(list->waits->reader, row->process);
+	const struct lock_part *part;
+	size_t count = lock_list_parts(list, number, &part);
+	json_t *parts = json_array();
+	json_t *lock = json_pack(
+		"{s:o, s:I, s:I, s:I, s:O, s:I}", "lock",
+		json_text(lock_list_text(list, row->lock)), "pid",
+		(json_int_t)(process ? process->pid : 0), "waits",
+		(json_int_t)row->waits, "blocked_ns",
+		(json_int_t)row->blocked_ns, row->held ? "holders" : "wakers",
+		parts, "unknown_ns", (json_int_t)row->unknown_ns);
+
+	for (; count; count--, part++)
+		json_array_append_new(
+			parts,
+			json_pack(
+				"{s:o, s:o, s:I, s:I, s:I}", "function",
+				json_text(lock_list_text(list, part->function)),
+				"thread",
+				json_text(lock_list_text(list, part->thread)),
+				"tid", (json_int_t)part->tid, "times",
+				(json_int_t)part->times, "blocked_ns",
+				(json_int_t)part->ns));
+	json_decref(parts);
+	json_object_update_new(
+		lock,
+		row->held
+			? json_pack("{s:I, s:I, s:I, s:I}", "holds",
+				    (json_int_t)row->holds, "held_ns",
+				    (json_int_t)row->held_ns, "longest_hold_ns",
+				    (json_int_t)row->longest_ns, "hand_over_ns",
+				    (json_int_t)row->hand_over_ns)
+			: json_pack("{s:I, s:I, s:I}", "outside_ns",
+				    (json_int_t)row->outside_ns, "timed_out_ns",
+				    (json_int_t)row->timed_out_ns,
+				    "process_ended_ns",
+				    (json_int_t)row->ended_ns));
+	return lock;
+}
+
+json_t *lock_list_json(const struct lock_list *list, size_t count)
+{
+	json_t *locks = json_array();
+
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(locks, lock_json(list, list->order[i]));
+	return json_pack("{s:i, s:s, s:o, s:I, s:I}", "version",
+			 REPORT_LOCK_VERSION, "view", "lock", "locks", locks,
+			 "other_waits", (json_int_t)list->sums.other_waits,
+			 "other_blocked_ns", (json_int_t)list->sums.other_ns);
+}
+
+void lock_list_release(struct lock_list *list)
+{
+	free(list->order);
+	lock_sums_release(&list->sums);
+	trace_waits_free(&list->waits);
+}

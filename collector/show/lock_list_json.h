@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * lock_list - the locks of a trace in an order, with the threads that others waited
+ * for: as JSON, and for tables. One thread at a time.
+ */
+#ifndef PERFREC_COLLECTOR_SHOW_LOCK_LIST_JSON_H
+#define PERFREC_COLLECTOR_SHOW_LOCK_LIST_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "collector/read/lock_sums.h"
+
+struct lock_list {
+	struct trace_waits *waits;
+	struct lock_sums sums;
+	uint32_t *order; /* numbers of rows */
+	struct lock_part *parts; /* sorted by row, then by time */
+	bool has_processes; /* locks of several */
+};
+
+/* Sorts the locks of list->sums by @key: "blocked", "waits", "max" or "name". Returns 0
+ * or -ENOMEM. The caller ends the list with lock_list_release(). */
+int lock_list_sort(struct lock_list *list, const char *key);
+/* Also ends list->waits and list->sums. @list may be all zero. */
+void lock_list_release(struct lock_list *list);
+
+const char *lock_list_text(const struct lock_list *list, uint32_t number);
+const struct lock_row *lock_list_row(const struct lock_list *list,
+				     uint32_t number);
+/* Sets *@first to the first part of row @number. Returns their number. */
+size_t lock_list_parts(const struct lock_list *list, uint32_t number,
+		       const struct lock_part **first);
+
+/* Returns the object of perfrec report --view lock --json, with the first @count locks,
+ * or NULL without memory. */
+json_t *lock_list_json(const struct lock_list *list, size_t count);
+
+#endif
