@@ -63,6 +63,7 @@ void page_data_release(struct page_data *data)
 		free(data->value[i].sums);
 	}
 	calls_free(&data->calls);
+	lock_list_release(&data->locks);
 	trace_sched_free(&data->sched);
 	free(data->trace_texts);
 	free(data->rounds);

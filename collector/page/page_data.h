@@ -17,6 +17,7 @@
 #include "collector/read/pprof_read.h"
 #include "collector/read/trace_names.h"
 #include "collector/read/trace_sched.h"
+#include "collector/show/lock_list_json.h"
 
 struct summary;
 struct summary_function;
@@ -113,6 +114,7 @@ struct page_data {
 	struct pool lines; /* of struct page_line, by file and line */
 	struct page_value value[PAGE_KEYS];
 	/* Of the recording; NULL without a trace. */
+	struct lock_list locks; /* sorted; of the part */
 	struct calls *calls;
 	uint64_t origin_ns; /* origin of times */
 	/* When threads ran; NULL: unknown. Owned. */

@@ -18,6 +18,8 @@
 #include "collector/show/summary_trust.h"
 #include "shared/compiler.h"
 
+#define LOCKS_SHOWN 100 /* with the most blocked time */
+
 static json_t *page_number_json(uint64_t value)
 {
 	return json_integer((json_int_t)MIN(value, PAGE_NUMBER_MAX));
@@ -447,6 +449,12 @@ char *page_header_make(const struct page_data *data,
 		}
 		json_object_set_new(header, "counters", list);
 	}
+	if (data->locks.sums.rows.count)
+		json_object_set_new(
+			header, "locks",
+			lock_list_json(
+				&data->locks,
+				MIN(data->locks.sums.rows.count, LOCKS_SHOWN)));
 	if (options->part) {
 		uint64_t first = options->part->bounds.first_ns;
 		json_t *object = json_pack(

@@ -77,6 +77,7 @@ static int read_page_trace(struct page *page)
 	const struct read_progress tell = { progress_tell, &progress };
 	const struct trace_index *index = NULL;
 	struct calls *calls = NULL;
+	struct lock_list *locks = &page->data.locks;
 	const struct page_part *part = page->options->part;
 	struct calls_choice choice = {
 		.range = part ? part->range : TIME_RANGE_ALL,
@@ -84,6 +85,7 @@ static int read_page_trace(struct page *page)
 		.few_calls = READ_SPANS_MAX,
 		.folds = !part,
 	};
+	bool met;
 	int err;
 
 	if (choice.range.from_ns)
@@ -105,6 +107,12 @@ static int read_page_trace(struct page *page)
 	/* Only a page with calls shows switches. */
 	if (calls)
 		err = trace_sched_read(path, index, NULL, &page->data.sched);
+	if (calls && !err && !page->options->base)
+		err = trace_waits_read(path, NULL, NULL, &locks->waits);
+	if (locks->waits && !err)
+		err = lock_sums_make(locks->waits, &choice.range, choice.thread,
+				     &met, &locks->sums)
+			      ?: lock_list_sort(locks, "blocked");
 	progress_end(&progress);
 	if (err && err != -ENOENT) {
 		calls_free(&calls);

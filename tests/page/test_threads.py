@@ -41,6 +41,22 @@ class Threads(PageTest):
         page.painted()
         return page
 
+    def test_locks_are_those_of_the_report(self):
+        """The table of locks says what `perfrec report --view lock --json` says."""
+        page = self.opened()
+        rows = page.js("""[...document.querySelectorAll('#locks tbody tr')].map((row) =>
+            [...[0, 1, 2].map((i) => Number(row.cells[i].dataset.raw)), row.cells[3].textContent,
+             [...row.cells[4].children].map((part) => part.textContent)])""")
+        locks = json.loads(Shared.recordings.perfrec("report", "--json", "--view", "lock", "jobs.data"))["locks"]
+        self.assertEqual([row[:4] for row in rows],
+                         [[lock["blocked_ns"], lock["waits"], lock.get("longest_hold_ns", 0), lock["lock"]] for lock in locks])
+        for row, lock in zip(rows, locks):
+            for part in lock.get("holders", [])[:5]:
+                text = "%.1f %% held in %s, thread %d %s" % (100 * part["blocked_ns"] / lock["blocked_ns"], part["function"],
+                                                           part["tid"], part["thread"])
+                self.assertTrue(not part["blocked_ns"] or text in row[4], (text, row[4]))
+        self.assertTrue(any("held in locked" in part for row in rows for part in row[4]), rows)
+
     def test_states_are_those_of_the_dump(self):
         """The states of the slowest calls are what `perfrec dump` says of these calls."""
         page = self.open(jobs()[1])

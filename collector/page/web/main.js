@@ -8,6 +8,7 @@ import { filterBar } from './filter.js';
 import { head, titleOf } from './head.js';
 import { helpDialog } from './help.js';
 import { LinesView } from './lines.js';
+import { lockTable } from './locks.js';
 import { MemoryView } from './memory.js';
 import { Recording } from './model.js';
 import { Overview } from './overview.js';
@@ -47,6 +48,7 @@ class Page {
       { id: 'threads', title: 'Threads', view: this.timeline }, { id: 'memory', title: 'Memory', view: this.memory },
       { id: 'lines', title: 'Source', view: this.lines }, { id: 'calls', title: 'Calls', view: this.calls },
     ];
+    this.timeline.element.append(lockTable(recording.header.locks?.locks) ?? '');
     if (!this.timeline.isThere) this.drop('threads');
     if (!this.calls.isThere) this.drop('calls');
     else this.sandwich.element.querySelector('.panel-head')?.append(button('Its calls', () => store.set({ tab: 'calls' }), { class: 'small', id: 'to-calls' }));
