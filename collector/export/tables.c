@@ -114,8 +114,13 @@ static const struct parquet_column samples[] = {
 };
 
 static const struct parquet_column waits[] = {
-	TEXT("recording"),    INT("ts"), INT_OR_NULL("dur"), TEXT("name"),
-	TEXT_OR_NULL("call"), OF_THREAD,
+	TEXT("recording"),	    INT("ts"),
+	INT_OR_NULL("dur"),	    TEXT("name"),
+	TEXT_OR_NULL("call"),	    OF_THREAD,
+	TEXT_OR_NULL("lock"),	    TEXT_OR_NULL("held_by"),
+	INT_OR_NULL("held_by_tid"), TEXT_OR_NULL("held_in"),
+	TEXT_OR_NULL("woken_by"),   INT_OR_NULL("woken_by_tid"),
+	TEXT_OR_NULL("woken_in"),   TEXT_OR_NULL("result"),
 };
 
 #define OF_STACK                                                         \
@@ -545,29 +550,48 @@ static int put_call(struct writer *writer, struct call_event *event)
 	return err ? err : end_row(&row);
 }
 
-/* The system call of a wait is an argument. */
+/* The system call of a wait, its lock, holder and waker are arguments. */
 static int put_wait(struct writer *writer, struct call_event *event)
 {
-	static const char name[] = "perfrec.call";
+	static const char *const names[] = {
+		"perfrec.call", "lock",	    "held_by",
+		"held_by_tid",	"held_in",  "woken_by",
+		"woken_by_tid", "woken_in", "result",
+	};
 	const struct trace_event *end = &event->event;
 	struct trace_argument argument;
-	char call[64] = "";
+	char *texts[ARRAY_SIZE(names)] = { NULL };
+	uint64_t numbers[ARRAY_SIZE(names)] = { 0 };
 	struct row row;
+	int err = 0;
 
-	while (call_argument_next(writer->source->reader, event, &argument))
-		if (argument.kind == TRACE_ARGUMENT_TEXT &&
-		    argument.name_bytes == strlen(name) &&
-		    memcmp(argument.name, name, strlen(name)) == 0)
-			snprintf(call, sizeof(call), "%.*s",
-				 (int)MIN(argument.text_bytes, sizeof(call)),
-				 argument.text);
+	while (!err &&
+	       call_argument_next(writer->source->reader, event, &argument))
+		for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+			if (!trace_argument_is(&argument, names[i]))
+				continue;
+			numbers[i] = argument.number;
+			if (argument.kind != TRACE_ARGUMENT_TEXT)
+				continue;
+			free(texts[i]);
+			texts[i] = strndup(argument.text, argument.text_bytes);
+			err = texts[i] ? 0 : -ENOMEM;
+		}
 	row = begin_row(writer, TABLE_WAITS);
 	put_int(&row, event->begin_ns);
 	put_int_if(&row, !end->unfinished, event->took_ns);
 	put_text(&row, trace_reader_text(writer->trace, end->name));
-	put_text_if(&row, call);
+	put_text_if(&row, texts[0]);
 	put_thread(&row, writer, end->track);
-	return end_row(&row);
+	for (size_t i = 1; i < ARRAY_SIZE(names); i++) {
+		if (strstr(names[i], "_tid"))
+			put_int_if(&row, numbers[i], numbers[i]);
+		else
+			put_text_if(&row, texts[i]);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+		free(texts[i]);
+	return err ? err : end_row(&row);
 }
 
 static void add_frame(struct writer *writer, const char *name)

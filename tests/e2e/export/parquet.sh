@@ -129,8 +129,10 @@ expect_eq 'kept' "$(rows allocations |
 if [ -f locks.data/offcpu.pb.gz ]; then
 	expect_eq 'blocked' "$(rows blocked | jq -s 'map(.[7]) | add')" "$(sum blocked)"
 	"$PERFREC" dump locks.data | jq -c 'select(.kind == "wait") |
-		[.ns, .took_ns, .name]' | sort >wanted
-	rows waits | jq -c '.[1:4]' | sort >got
+		[.ns, .took_ns, .name] + (.arguments | [.lock, .held_by,
+		.held_by_tid, .held_in, .woken_by, .woken_by_tid, .woken_in,
+		.result])' | sort >wanted
+	rows waits | jq -c '.[1:4] + .[11:]' | sort >got
 	cmp -s wanted got || fail 'waits and perfrec dump differ'
 fi
 "$PERFREC" dump locks.data | jq -r 'select(.kind == "sample") | .ns' | sort >wanted
