@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# what_if_check.sh O [KIND...] - perfrec what-if 'FUNC -50%' beside runs of
-# progs/waits/halved in which FUNC really takes half: for each kind of program and each of its
-# functions the true time and the predicted one, in percent of the whole run. Fails if a
-# prediction is off by more than 5 points; 10 if threads had to wait for CPUs. A
-# refusal is no error. Programs run with a real-time priority where that is permitted:
-# other programs would change the truth.
+# what_if_check.sh O [KIND...] - compares perfrec what-if 'FUNC -50%' with runs of
+# progs/waits/halved whose FUNC really takes half. Prints, for each kind of program and
+# each of its functions, the true time and the predicted one, in percent of the whole
+# run. Fails if a prediction is off by more than 5 points; 10 if threads had to wait for
+# CPUs. A refusal is no error. Programs run with a real-time priority where that is
+# permitted, because other programs would change the truth.
 set -u
 O=$(cd "$1" && pwd)
 shift
