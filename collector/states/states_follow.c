@@ -363,21 +363,27 @@ void states_follow_modules(struct states *states)
 /* --- late modules -------------------------------------------------------- */
 
 /* Returns how many entry-build functions of the module at @index are connected
- * in @process. Moved functions are not late. */
+ * in @process. Sets *@late to the number of those that are not moved. */
 static size_t count_heard(const struct states *states,
-			  const struct states_process *process, uint32_t index)
+			  const struct states_process *process, uint32_t index,
+			  size_t *late)
 {
 	const struct code_plan *plan = states->modules[index].plan->plan;
 	size_t count = 0;
 
+	*late = 0;
 	for (size_t i = 0; i < states->part_count; i++) {
 		const struct states_part *part = &states->parts[i];
+		const struct code_function *function;
 
-		if (part->module == index && part->number &&
-		    plan->functions[part->index].entry_build &&
-		    !code_plan_moves(plan, &plan->functions[part->index]) &&
-		    patch_is_connected(process->image, part->number))
-			count++;
+		if (part->module != index || !part->number)
+			continue;
+		function = &plan->functions[part->index];
+		if (!function->entry_build ||
+		    !patch_is_connected(process->image, part->number))
+			continue;
+		count++;
+		*late += !code_plan_moves(plan, function);
 	}
 	return count;
 }
@@ -423,7 +429,7 @@ static void tell_late(struct states *states, struct states_process *process,
 	struct process_module *of = states_module_of(process, index);
 	const struct states_module *module = &states->modules[index];
 	uint64_t now = clock_boottime_ns();
-	size_t count;
+	size_t late;
 
 	if (!of || !of->here || of->heard)
 		return;
@@ -436,13 +442,13 @@ static void tell_late(struct states *states, struct states_process *process,
 	}
 	if (!module->plan->plan || !process->image)
 		return;
-	count = count_heard(states, process, index);
-	if (!count)
+	if (!count_heard(states, process, index, &late))
 		return;
 	of->heard = true;
+	late = of->since_ns ? late : 0;
 	note_heard(states, process, module,
-		   of->since_ns ? MAX(now - of->since_ns, 1) : 0);
-	of->late_count = of->since_ns ? count : 0;
+		   late ? MAX(now - of->since_ns, 1) : 0);
+	of->late_count = late;
 	of->late_ns = now;
 }
 

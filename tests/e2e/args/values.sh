@@ -29,7 +29,7 @@ expect_calls()
 }
 
 # Flags with "entry" are of an entry build, whose functions are moved as well.
-for flags in 'entry -O0' 'entry -O2 -fcf-protection' -O0 -O1 -O2 '-O2 -fno-omit-frame-pointer -fcf-protection' '-Os -no-pie'; do
+for flags in 'entry -O2 -fcf-protection' -O0 -O1 -O2 '-O2 -fno-omit-frame-pointer -fcf-protection' '-Os -no-pie'; do
 	set -- g++
 	case $flags in
 	entry*) set -- "$PERFREC" cc --hooks=entry -- g++ ;;

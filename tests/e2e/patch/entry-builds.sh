@@ -110,6 +110,8 @@ for cc in gcc clang; do
 			expect_eq "$cc, $options: ${count% *}" "$(calls "${count% *}")" \
 				"${count#* }"
 		done
+		expect_eq "$cc, $options: late" "$(json data/summary.json \
+			'.totals | "\(.missed_modules) \(.late_modules)"')" '0 0'
 		"$O/tests/tools/trace_check" data/trace.pftrace >checked ||
 			fail "$cc, $options: $(cat checked)"
 	done
