@@ -276,9 +276,8 @@ static void take_jump_or_call(struct place *place)
 				(uint64_t)place->in.raw.imm[0].value.s;
 
 	if (place->in.meta.category == ZYDIS_CATEGORY_CALL) {
-		/* The call of an entry build's stub relies on no alignment. */
-		if (is_relative && place->at - place->piece->start <= 5 &&
-		    code_returns_at_once(place->facts->file, target))
+		/* That call relies on no alignment. */
+		if (is_relative && code_facts_is_stub(place->facts, target))
 			return;
 		place->fact->what |= FACT_CALLS;
 		if (is_based_on(place, BASE_RSP) &&
@@ -583,6 +582,12 @@ static void read_piece_facts(struct code_facts *facts, size_t index,
 			read_fact_table(facts, piece, facts->tables[i],
 					place.label[j]);
 	}
+}
+
+bool code_facts_is_stub(const struct code_facts *facts, uint64_t target)
+{
+	return facts->file->entry_kinds &&
+	       code_returns_at_once(facts->file, target);
 }
 
 bool code_facts_is_function(const struct code_facts *facts, size_t index)

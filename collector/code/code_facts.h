@@ -92,6 +92,9 @@ struct code_facts {
 int code_facts_step(struct code_facts *facts, uint64_t bytes);
 void code_facts_release(struct code_facts *facts);
 
+/* Returns true if @target can be the stub of an entry build, which returns at
+ * once. Other files may count the calls of such a function. */
+bool code_facts_is_stub(const struct code_facts *facts, uint64_t target);
 /* Returns true if the piece at @index is a function, not a part of one. */
 bool code_facts_is_function(const struct code_facts *facts, size_t index);
 /* Returns true if the piece may be a function or a part of one: it has no name,

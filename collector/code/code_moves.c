@@ -13,7 +13,6 @@
 #include "collector/code/code_facts.h"
 #include "collector/code/code_file.h"
 #include "collector/code/code_found.h"
-#include "collector/code/code_returns.h"
 #include "collector/names/unwind_cfi.h"
 #include "shared/compiler.h"
 #include "shared/function_shm.h"
@@ -88,8 +87,7 @@ static enum code_refusal move_jump(struct draft *draft,
 
 	switch (in->meta.category) {
 	case ZYDIS_CATEGORY_CALL:
-		/* An entry build's stub. */
-		if (code_returns_at_once(draft->facts->file, target))
+		if (code_facts_is_stub(draft->facts, target))
 			return CODE_NOT_REFUSED;
 		if (!may_call(draft, target))
 			return CODE_CALLS_EARLY;

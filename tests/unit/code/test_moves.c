@@ -96,6 +96,8 @@ static const struct row {
 	{ "data", "mov v(%rip), %eax; ret",
 	  ".pushsection .data; v: .long 7; .popsection;", 0, 0, 0, 6, 0 },
 	{ "an early call", "call g; ret", "", 0, 0, true, 5, 0 },
+	{ "an early call of a function that returns at once", "call h; ret",
+	  FUNCTION("h", "ret"), 0, 0, true, 5, 0 },
 	{ "an early call that is a retpoline",
 	  "call 2f; 1: pause; jmp 1b; 2: mov %rax, (%rsp); ret", "",
 	  CODE_UNDECODED, 0, 0, 0, 0 },
