@@ -254,11 +254,11 @@ static json_t *notes_json(const char *dir, const struct trace_sums *sums)
 	json_t *notes = json_array();
 
 	note_begin(dir, notes);
-	add_note(notes, "Not known: allocations, CPU samples, the exit status, "
+	add_note(notes, "Unknown: allocations, CPU samples, the exit status, "
 			"modules of functions, calls that were only counted or "
-			"too deep, all losses but those that the trace shows.");
-	add_note(notes, "Times are as they were measured, with what perfrec "
-			"took in them.");
+			"too deep, and losses that the trace does not show.");
+	add_note(notes, "Times are as they were measured: they include "
+			"perfrec's own time.");
 	note_short(sums, notes);
 	note_end(sums, notes);
 	return notes;

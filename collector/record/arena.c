@@ -303,9 +303,9 @@ static void arena_free(struct arena *arena)
 		if (lost && arena->setup.recording)
 			log_limited(
 				&limit, LOG_WARN,
-				"recording '%s' was not told of %llu loads and "
-				"unloads of libraries: functions of some that "
-				"came and went may have no names",
+				"recording '%s' missed %llu loads and unloads "
+				"of libraries: functions of unloaded libraries "
+				"may have no names",
 				recording_setup(arena->setup.recording)->path,
 				(unsigned long long)lost);
 		map_log_put(&arena->setup.map_log);

@@ -151,8 +151,8 @@ static void print_clipped(const struct trace_sums *sums, FILE *out)
 	if (!sums->open_before && !sums->open_after)
 		return;
 	fprintf(out,
-		"  clipped    %s began before it, %s went on after it: times "
-		"are of what is in it\n",
+		"  clipped    %s began before it, %s ended after it: only "
+		"their time inside counts\n",
 		size_format_count(sums->open_before, before),
 		size_format_count(sums->open_after, after));
 }
@@ -169,15 +169,15 @@ static void print_missing(const struct trace_sums *sums,
 			sums->paused == 1 ? " was" : "s were");
 	if (sums->waits)
 		fprintf(out,
-			"  waited     %s time%s, %s, for the collector: in "
-			"no time of a function\n",
+			"  stopped    perfrec stopped your program %s time%s, "
+			"%s summed over threads: no function has this time\n",
 			size_format_count(sums->waits, count),
 			size_plural(sums->waits),
 			size_format_ns(sums->wait_ns, size));
 	if (sums->tree.folded)
 		fprintf(out,
-			"  left out   %s call%s: more stacks than there is "
-			"memory for; their time is their callers'\n",
+			"  left out   %s call%s, of more stacks than fit into "
+			"memory: their callers have the time\n",
 			size_format_count(sums->tree.folded, count),
 			size_plural(sums->tree.folded));
 	if (!sums->lost) {

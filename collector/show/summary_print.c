@@ -151,8 +151,8 @@ static void print_cpu_lacks(const struct summary *summary, FILE *out)
 
 	if (summary->knows_cpu &&
 	    (double)totals->cpu_ns * (1 - UNWAITED_SHARE) > known)
-		fputs("             of all processes; user and system are only "
-		      "of those that were waited for\n",
+		fputs("             of all processes; user and system count "
+		      "only those that were waited for\n",
 		      out);
 	if (!totals->unsampled_processes)
 		return;

@@ -87,7 +87,7 @@ for options in '' '--compress' '--ring-size 64K --on-full drop'; do
 
 	run_ok "$PERFREC" report --repair lost
 	expect_match err "'lost' has summary.json and wall.pb.gz now.*, and ends at [0-9.]+m?s: what came later is lost"
-	expect_match out 'Not known: allocations, CPU samples'
+	expect_match out 'Unknown: allocations, CPU samples'
 	"$PERFREC" report --json lost >out || fail 'report of what was repaired'
 	figures out >got
 	diff wanted got || fail "repair $options: other figures"

@@ -285,7 +285,7 @@ TEST(summary_print_tells_of_cpu_time_and_memory)
 	summary->knows_cpu = true;
 	summary->user_ns = 1900000000;
 	text = print(summary, 0);
-	ck_assert_has(text, "of all processes; user and system are only of");
+	ck_assert_has(text, "of all processes; user and system count only");
 	free(text);
 	/* Exact numbers have no "about". */
 	summary->estimates = false;
