@@ -40,36 +40,48 @@ static const pthread_mutex_t *mutex_of(const mtx_t *mutex)
 	return (const void *)mutex;
 }
 
-/* Returns true if locking @mutex will wait, and shall be recorded. */
-static bool is_locked(const mtx_t *mutex)
+static int c11_word(const mtx_t *mutex)
 {
 	/* relaxed: it only decides about a record */
-	return atom_load_rlx(&mutex_of(mutex)->__data.__lock) &&
-	       sync_mutex_waits(mutex_of(mutex));
+	return atom_load_rlx(&mutex_of(mutex)->__data.__lock);
 }
 
 #define C11_LOCK_WAIT(mutex, call)                                        \
 	RECORD_CALL(SYNC_MUTEX, mutex, sync_mutex_owner(mutex_of(mutex)), \
 		    call, result_of_c11)
 
+ATTR_NOINLINE static int lock_c11(mtx_t *mutex)
+{
+	return sync_mutex_waits(mutex_of(mutex))
+		       ? C11_LOCK_WAIT(mutex, g_real_mtx_lock(mutex))
+		       : g_real_mtx_lock(mutex);
+}
+
 ATTR_EXPORT int mtx_lock(mtx_t *mutex)
 {
-	return is_locked(mutex) ? C11_LOCK_WAIT(mutex, g_real_mtx_lock(mutex))
-				: g_real_mtx_lock(mutex);
+	if (likely(!c11_word(mutex)))
+		return g_real_mtx_lock(mutex);
+	return lock_c11(mutex);
 }
 
 ATTR_EXPORT int mtx_timedlock(mtx_t *mutex, const struct timespec *until)
 {
-	return is_locked(mutex)
-		       ? C11_LOCK_WAIT(mutex,
-				       g_real_mtx_timedlock(mutex, until))
-		       : g_real_mtx_timedlock(mutex, until);
+	if (!c11_word(mutex) || !sync_mutex_waits(mutex_of(mutex)))
+		return g_real_mtx_timedlock(mutex, until);
+	return C11_LOCK_WAIT(mutex, g_real_mtx_timedlock(mutex, until));
+}
+
+ATTR_NOINLINE static int unlock_c11(mtx_t *mutex)
+{
+	sync_release_mutex(mutex_of(mutex));
+	return g_real_mtx_unlock(mutex);
 }
 
 ATTR_EXPORT int mtx_unlock(mtx_t *mutex)
 {
-	sync_release_mutex(mutex_of(mutex));
-	return g_real_mtx_unlock(mutex);
+	if (likely(c11_word(mutex) == 1))
+		return g_real_mtx_unlock(mutex);
+	return unlock_c11(mutex);
 }
 
 ATTR_EXPORT int cnd_wait(cnd_t *condition, mtx_t *mutex)

@@ -126,7 +126,8 @@ ATTR_NOINLINE static int write_taken(pthread_rwlock_t *lock)
 
 ATTR_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *lock)
 {
-	if (likely(!is_taken(rwlock_word(lock))))
+	/* No bit but this one, and no reader. */
+	if (likely(rwlock_word(lock) <= RW_WRITER_PHASE))
 		return g_real_pthread_rwlock_wrlock(lock);
 	return write_taken(lock);
 }
@@ -173,9 +174,9 @@ ATTR_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *lock)
 {
 	uint32_t word = rwlock_word(lock);
 
-	if (likely(!(word & (RW_WRITER_LOCKED | RW_READERS_WAIT)) ||
-		   (word == (RW_WRITER_PHASE | RW_WRITER_LOCKED) &&
-		    !is_writer_awaited(lock))))
+	if (likely(word == (RW_WRITER_PHASE | RW_WRITER_LOCKED)
+			   ? !is_writer_awaited(lock)
+			   : !(word & (RW_WRITER_LOCKED | RW_READERS_WAIT))))
 		return g_real_pthread_rwlock_unlock(lock);
 	return unlock_awaited(lock);
 }

@@ -10,13 +10,11 @@
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <threads.h>
 
 #include "tests/bench/clock.h"
 
 #define PAIRS 200000
-
-static pthread_mutex_t g_lock;
-static sem_t g_semaphore;
 
 typedef int on_object(void *object);
 
@@ -33,38 +31,56 @@ __attribute__((noinline)) static double pair_ns(on_object *begin,
 	return (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - before) / PAIRS;
 }
 
-static void compare(const char *what, int rounds, on_object *const own[2],
-		    const char *const names[2], void *object)
+#define PAIR(begin, end)                                         \
+	{                                                        \
+		{ #begin, #end },                                \
+		{                                                \
+			(on_object *)(begin), (on_object *)(end) \
+		}                                                \
+	}
+
+static const struct pair {
+	const char *names[2];
+	on_object *own[2];
+} g_pairs[] = {
+	PAIR(pthread_mutex_lock, pthread_mutex_unlock),
+	PAIR(sem_post, sem_wait),
+	PAIR(pthread_rwlock_wrlock, pthread_rwlock_unlock),
+	PAIR(pthread_rwlock_rdlock, pthread_rwlock_unlock),
+	PAIR(mtx_lock, mtx_unlock),
+};
+
+static void compare(const struct pair *pair, int rounds, void *object)
 {
 	void *libc = dlopen("libc.so.6", RTLD_NOW);
 	double least[2] = { 1e9, 1e9 };
-	on_object *begin = (on_object *)dlsym(libc, names[0]);
-	on_object *end = (on_object *)dlsym(libc, names[1]);
+	on_object *begin = (on_object *)dlsym(libc, pair->names[0]);
+	on_object *end = (on_object *)dlsym(libc, pair->names[1]);
 
 	for (int i = 0; i < rounds * 2; i++) {
 		double ns = i % 2 ? pair_ns(begin, end, object)
-				  : pair_ns(own[0], own[1], object);
+				  : pair_ns(pair->own[0], pair->own[1], object);
 
 		if (ns < least[i % 2])
 			least[i % 2] = ns;
 	}
-	printf("%-10s %6.2f ns, the C library %6.2f, more %5.2f\n", what,
-	       least[0], least[1], least[0] - least[1]);
+	printf("%-22s %6.2f ns, the C library %6.2f, more %5.2f\n",
+	       pair->names[0], least[0], least[1], least[0] - least[1]);
 }
+
+/* All zero: an object of each kind that nobody has. */
+static union {
+	pthread_mutex_t mutex;
+	sem_t semaphore;
+	pthread_rwlock_t rwlock;
+	mtx_t c11;
+} g_objects[sizeof(g_pairs) / sizeof(g_pairs[0])];
 
 int main(int argc, char **argv)
 {
-	static const char *const lock[] = { "pthread_mutex_lock",
-					    "pthread_mutex_unlock" };
-	static const char *const post[] = { "sem_post", "sem_wait" };
-	on_object *const own_lock[] = { (on_object *)pthread_mutex_lock,
-					(on_object *)pthread_mutex_unlock };
-	on_object *const own_post[] = { (on_object *)sem_post,
-					(on_object *)sem_wait };
 	int rounds = argc > 1 ? atoi(argv[1]) : 100;
 
-	sem_init(&g_semaphore, 0, 0);
-	compare("mutex", rounds, own_lock, lock, &g_lock);
-	compare("semaphore", rounds, own_post, post, &g_semaphore);
+	for (size_t i = 0; i < sizeof(g_pairs) / sizeof(g_pairs[0]); i++)
+		compare(&g_pairs[i], rounds, &g_objects[i]);
 	return 0;
 }
