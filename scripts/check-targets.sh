@@ -71,6 +71,7 @@ check-page-real  left downloads the sources of Lua and SQLite
 page-picture     left downloads the sources of Lua
 check-real       left downloads the sources of real programs
 check-patch      left installs real programs; e2e/patch has a part of it
+check-nptl       left downloads the sources of glibc
 check-real-overhead left downloads the sources of real programs
 real-tools       in check-programs
 check-truth      left downloads sources; e2e/overhead/truth has a part of it

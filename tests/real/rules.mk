@@ -13,6 +13,13 @@ check-real:
 	$(Q)$(MAKE) --no-print-directory real-tools
 	$(Q)sh tests/real/all.sh $(O) $(REAL_DIR)
 
+# glibc's own tests of threads and locks, NPTL of their kinds (nptl.sh).
+NPTL ?=
+.PHONY: check-nptl
+check-nptl: all
+	$(Q)sh scripts/install-deps.sh build
+	$(Q)sh tests/real/nptl.sh $(O) $(REAL_DIR) $(NPTL)
+
 # Programs as Debian ships them, each call recorded (unmodified.sh --patch):
 # PATCHED of them; 10 minutes on two CPUs.
 PATCHED ?=
