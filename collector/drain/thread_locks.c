@@ -177,6 +177,14 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
 	}
 }
 
+/* Returns true if @wait may be for a lock: a futex, or too short to be known. Page
+ * faults and waits for room in the ring have other wakers. */
+static bool may_be_for_lock(const struct thread_wait *wait)
+{
+	return !wait->object || (wait->call == SYS_futex + 1 &&
+				 strcmp(wait->object, OWN_OBJECT) != 0);
+}
+
 /* Returns true if @wait is a part of the recorded wait, or of the last one: a
  * futex, or a page fault (no call). */
 static bool is_recorded_wait(struct thread_locks *locks,
@@ -214,7 +222,8 @@ bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait)
 	if (!locks)
 		return false;
 	end_left_wait(thread, false);
-	if (locks->waits && wait->from_ns >= locks->wait.from_ns)
+	if (locks->waits && wait->from_ns >= locks->wait.from_ns &&
+	    may_be_for_lock(wait))
 		add_wait_stretch(locks, wait);
 	if (!wait->object)
 		return true;

@@ -9,11 +9,11 @@
 #include <unistd.h>
 
 #include "collector/base/jobs.h"
+#include "collector/base/varint.h"
 #include "collector/drain/process_locks.h"
 #include "collector/drain/thread_locks.h"
 #include "collector/drain/thread_waits.h"
 #include "collector/trace/fields.h"
-#include "collector/base/varint.h"
 #include "shared/compiler.h"
 #include "tests/suite.h"
 #include "tests/unit/notes_rig.h"
@@ -150,21 +150,33 @@ TEST(thread_locks_wait_is_over_when_its_call_or_thread_is, EACH(0, 2))
 	ck_assert(trace_has("[futex later]"));
 }
 
-/* Waits of a thread do not overlap. */
+/* Waits of a thread do not overlap. The disk that ended the page fault, here the
+ * last stretch, did not end the wait. */
 TEST(thread_locks_page_fault_in_a_wait_is_a_part_of_it)
 {
+	struct thread_wait sleep = { .call = SYS_futex + 1,
+				     .object = "[futex x]" };
 	struct thread_wait fault = { .object = "[page fault]" };
 
 	begin_rig();
-	fault.from_ns = g_rig->start_ns + 11 * MS;
-	fault.to_ns = g_rig->start_ns + 12 * MS;
+	g_rig->thread[1].cpu = (void *)g_rig; /* has switches */
+	sleep.from_ns = g_rig->start_ns + 11 * MS;
+	sleep.to_ns = g_rig->start_ns + 16 * MS;
+	sleep.waker = (struct thread_waker){ "worker-0", sleep.to_ns, 100 };
+	fault.from_ns = g_rig->start_ns + 17 * MS;
+	fault.to_ns = g_rig->start_ns + 18 * MS;
+	fault.waker = (struct thread_waker){ "outside", fault.to_ns, 0 };
 	put(1, EXT_SYNC_WAIT, SYNC_BARRIER, 10, LOCK, 0);
+	ck_assert(thread_locks_tell(&g_rig->thread[1], &sleep));
 	ck_assert(thread_locks_tell(&g_rig->thread[1], &fault));
 	put(0, EXT_SYNC_RELEASE, SYNC_BARRIER, 15, LOCK, 0);
-	put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 19, LOCK, 0);
+	g_rig->thread[1].cpu = NULL;
 	end_rig();
 	ck_assert(trace_has("barrier"));
 	ck_assert(!trace_has("[page fault]"));
+	ck_assert(trace_has("woken_by_tid"));
+	ck_assert(!trace_has("outside"));
 }
 
 /* A handler's calls are inside of the call that waits. */
