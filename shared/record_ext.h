@@ -145,9 +145,10 @@ enum sync_kind {
 	SYNC_READ = 4, /* RELEASE: by the last reader */
 	SYNC_WRITE = 5,
 	SYNC_BARRIER = 6, /* RELEASE: the last thread comes */
-	SYNC_THREAD = 7, /* the object is a pthread_t, the number its id; RELEASE:
-			  * that thread ends */
-	SYNC_ONCE = 8, /* RELEASE: the routine has run */
+	/* The object is a pthread_t, the number its id. RELEASE: that thread
+	 * ends. */
+	SYNC_THREAD = 7,
+	SYNC_ONCE = 8, /* RELEASE: it has run; waiters may be awake already */
 	SYNC_FUTEX = 9, /* by syscall(); RELEASE: it woke a thread */
 	SYNC_KINDS, /* not a kind */
 };

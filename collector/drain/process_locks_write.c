@@ -26,7 +26,7 @@
 #define FLUSH_BYTES 4096
 #define PACKET_BYTES 512
 
-/* What the kinds are called, and what a thread does by a release. */
+/* Names of the kinds of objects, and of what a thread does by a release. */
 static const struct {
 	const char *name, *release;
 } kind_texts[SYNC_KINDS] = {

@@ -5,11 +5,11 @@
 # `perfrec record --patch`, in ns. Prints a line for each state: the least of five
 # rounds, minus that of the program alone. The program calls functions with no, two
 # and nine arguments, three of these on the stack. The last rows measure the same
-# program with hooks; --patch moves the functions of an entry build. The rows "short
-# rounds" are the least of 300 rounds of 2,000 calls, and the collector reads the ring
-# after each: a call with arguments takes so many cells that the ring is full in a
-# longer round, and the row would show what a dropped call costs. They also compare
-# what one call costs on a busy machine.
+# program with hooks; --patch moves the functions of an entry build. In the rows "short"
+# the least of 300 rounds of 2,000 calls counts, and the collector reads the ring after
+# each: a call with arguments takes so many cells that the ring is full in a longer
+# round, and the row would show what a dropped call costs. Such rows also hold on a busy
+# machine.
 set -eu
 
 O=$(cd "${O:-build}" && pwd)

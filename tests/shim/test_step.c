@@ -171,8 +171,8 @@ static void check_after(long k)
 	unsigned int ends = seen(RECORD_END, STEP_AFTER, k);
 
 	ck_assert_msg(begins == calls && ends == calls,
-		      "step %ld of %ld and %ld: %u begins and %u ends of %u",
-		      k, g_tally.enters, g_tally.exits, begins, ends, calls);
+		      "step %ld of %ld and %ld: %u begins and %u ends of %u", k,
+		      g_tally.enters, g_tally.exits, begins, ends, calls);
 }
 
 TEST(step_every_instruction_loses_nothing,
