@@ -223,16 +223,20 @@ static void want_io_words(struct states *states, struct function *function)
 }
 
 /* Says once for each file that functions of an entry build, such as @function,
- * cannot be moved. */
+ * are not moved. */
 static void say_unmoved(struct states *states, const struct function *function)
 {
-	const uint32_t module = states->parts[function->parts].module;
+	const struct states_module *module =
+		&states->modules[states->parts[function->parts].module];
 
-	if (is_first_word_of(states, states->modules[module].plan))
+	if (is_first_word_of(states, module->plan))
 		log_warn("'%s' and other functions of %s are recorded without "
-			 "arguments: they cannot be moved "
-			 "(docs/LIMITS.md)",
-			 function->name, states->modules[module].path);
+			 "arguments: %s (docs/LIMITS.md)",
+			 function->name, module->path,
+			 module->plan->moves
+				 ? "they cannot be moved"
+				 : "only --patch moves them, at the start of "
+				   "the program");
 }
 
 void states_find_words(struct states *states, const uint32_t *functions,

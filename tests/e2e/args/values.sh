@@ -184,6 +184,9 @@ expect_no_match err '  patched '
 "$PERFREC" dump data | grep -E '"kind":"(begin|end)"' >dump
 expect_calls vary '{} -> {}'
 expect_calls fixed '{"args.n":1} -> {"ret":10}'
+run "$PERFREC" record --calls-to memcpy --args '*' --alloc=off --cpu=off -o data -- ./vary
+expect_status 10
+expect_match err "/vary are recorded without arguments: only --patch moves them"
 
 # Signatures that are wrong are refused before the program starts.
 for wrong in 'ints(foo)' 'ints(int' 'ints->int' 'f(int)int' '(int)' 'f(void, int)'; do
