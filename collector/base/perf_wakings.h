@@ -11,12 +11,10 @@
 /* A sample has the fields of PERF_COUNTED up to the time, and then the raw data
  * of the tracepoint: its length in 4 bytes, and these members. */
 #define PERF_WAKING ((PERF_COUNTED & ~PERF_SAMPLE_PERIOD) | PERF_SAMPLE_RAW)
+#define PERF_WAKING_RAW 44 /* offset of the raw data in the record */
 #define PERF_WAKING_FLAGS 2 /* 1 byte: enum trace_flag_type */
 #define PERF_WAKING_TID 24 /* 4 bytes: the woken thread */
 #define PERF_WAKING_RAW_BYTES 28 /* at least */
-/* No PERF_SAMPLE has a size in between: it has no registers, or all. */
-#define PERF_WAKING_BYTES_MIN 72
-#define PERF_WAKING_BYTES_MAX 104
 /* The kernel's TRACE_FLAG_HARDIRQ, _SOFTIRQ and _NMI. */
 #define PERF_WAKING_INTERRUPT 0x58
 

@@ -125,6 +125,19 @@ static void take_perf_sample(struct reader *reader, uint16_t misc,
 	record->stack_bytes = (uint32_t)MIN(used, asked);
 }
 
+/* Returns true if the length of raw data reaches to the end of the record. A
+ * PERF_SAMPLE has a number of addresses in its place, which take 8 bytes each. */
+static bool is_waking_sample(const uint8_t *bytes, uint32_t size)
+{
+	uint32_t raw_bytes;
+
+	if (size < PERF_WAKING_RAW)
+		return false;
+	memcpy(&raw_bytes, bytes + PERF_WAKING_RAW - sizeof(raw_bytes),
+	       sizeof(raw_bytes));
+	return raw_bytes == size - PERF_WAKING_RAW;
+}
+
 static void take_waking_sample(struct reader *reader,
 			       struct perf_record *record)
 {
@@ -213,8 +226,7 @@ bool perf_record_parse(const uint8_t *bytes, struct perf_record *out)
 		out->counted = true;
 		out->value = take_u64(&reader);
 	} else if (header.type == PERF_RECORD_SAMPLE &&
-		   header.size >= PERF_WAKING_BYTES_MIN &&
-		   header.size <= PERF_WAKING_BYTES_MAX)
+		   is_waking_sample(bytes, header.size))
 		take_waking_sample(&reader, out);
 	else if (header.type == PERF_RECORD_SAMPLE)
 		take_perf_sample(&reader, header.misc, out);

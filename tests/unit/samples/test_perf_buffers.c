@@ -736,6 +736,26 @@ TEST(counted_tells_how_many_and_in_which_thread)
 	ck_assert_int_eq(g_seen.record[2].pid, 43);
 }
 
+/* A thread that ends has no user registers, and records as short as a waking. */
+TEST(short_stack_of_the_kernel_is_no_waking)
+{
+	const uint64_t chain[] = { PERF_CONTEXT_KERNEL, 0xffffffff81000010,
+				   0xffffffff81000020,	0xffffffff81000030,
+				   0xffffffff81000040,	0xffffffff81000050 };
+
+	for (uint64_t count = 1; count <= ARRAY_SIZE(chain); count++) {
+		struct made made = begin_chain_sample(PERF_RECORD_MISC_KERNEL,
+						      0, chain, count);
+
+		add_u64(&made, 0); /* no stack of the program */
+		write_record(0, &made);
+		ck_assert_uint_eq(read_all(), 1);
+		ck_assert(g_seen.record[0].in_kernel);
+		ck_assert_int_eq(g_seen.record[0].woken_tid, 0);
+		ck_assert_uint_eq(g_seen.record[0].kernel_count, count - 1);
+	}
+}
+
 TEST(waking_tells_who_woke_whom)
 {
 	struct made made = begin(PERF_RECORD_SAMPLE, PERF_RECORD_MISC_KERNEL);
