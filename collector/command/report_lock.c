@@ -185,16 +185,18 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 
 static void say_no_locks(const struct lock_view *view)
 {
+	const struct trace_waits *waits = view->list.waits;
 	const char *dir = view->options->dir;
-	size_t i = 0;
+	bool has_locks = false, has_waits = false;
 
-	while (i < view->list.waits->wait_count &&
-	       !view->list.waits->waits[i].lock)
-		i++;
-	if (i < view->list.waits->wait_count)
+	for (size_t i = 0; i < waits->wait_count; i++) {
+		has_locks |= waits->waits[i].lock != 0;
+		has_waits |= !waits->waits[i].is_start;
+	}
+	if (has_locks)
 		log_err("'%s' has waits for locks, but none in the chosen part",
 			dir);
-	else if (i)
+	else if (has_waits)
 		log_err("'%s' has no waits for locks: they were for other "
 			"objects (perfrec report --view wait), or it was "
 			"recorded with --locks off",

@@ -103,3 +103,29 @@ expect_error 1 "'no' has no waits"
 run_ok "$PERFREC" record -q --alloc off -o silent sleep 0.05
 run "$PERFREC" report --view lock silent
 expect_error 1 "'silent' has no waits of threads with .* add --patch"
+# The start of a thread is not a wait.
+build starter -pthread <<'SOURCE'
+#include <pthread.h>
+#include <sched.h>
+static int done;
+static void *run(void *unused)
+{
+	for (__atomic_store_n(&done, 1, __ATOMIC_SEQ_CST);;)
+		sched_yield();
+	return unused;
+}
+int main(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, run, NULL);
+	while (!__atomic_load_n(&done, __ATOMIC_SEQ_CST))
+		;
+	return 0;
+}
+SOURCE
+run_ok "$PERFREC" record -q --alloc off -o starts ./starter
+run "$PERFREC" report --view lock starts
+# On a busy machine a page fault may be a wait.
+"$PERFREC" dump starts | grep -q '"kind":"wait"' ||
+	expect_error 1 "'starts' has no waits of threads with .* add --patch"
