@@ -315,7 +315,7 @@ static int make_steps(struct what_if_graph *graph,
 
 		if (point->thread < track->number)
 			continue; /* without calls */
-		if (point->begins && wait->from_ns == wait->to_ns &&
+		if (point->begins && wait->is_start &&
 		    wait->to_ns <= track->first_ns)
 			graph->waits_at[point->wait] = thread->first;
 		if (ns > at_ns) {

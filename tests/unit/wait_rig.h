@@ -144,6 +144,19 @@ static inline void rig_wait(int thread, const char *object, const char *text,
 		  text, from, to, flow, true);
 }
 
+/* Thread @by started @thread. */
+static inline void rig_started(int thread, int by, uint64_t ns)
+{
+	struct out_attribute argument = { .key = "started_by_tid",
+					  .number = 100 + by };
+
+	rig_sequence((uint64_t)RIG_WAITS(thread), thread, OUT_TRACK_WAITS, ns);
+	rig_event((struct out_event){ .type = OUT_INSTANT,
+				      .name = OUT_STARTED,
+				      .arguments = &argument,
+				      .argument_count = 1 });
+}
+
 /* @lock: of the hold. Tracks of @depth above 0 are for holds that overlap. */
 static inline void rig_hold(int thread, int depth, const char *lock,
 			    const char *in, uint64_t from, uint64_t to,

@@ -211,9 +211,7 @@ TEST(what_if_a_thread_starts_earlier)
 	rig_call(0, TAKE, 0, 190 * US);
 	rig_end(0, 700 * US);
 	rig_call(1, WORK, 220 * US, 600 * US);
-	rig_wait(1, "started", "woken_by=t0,woken_by_tid=100", 200 * US,
-		 200 * US, 5);
-	rig_signal(0, "starts", 200 * US, 5);
+	rig_started(1, 0, 200 * US);
 	rig_wait(0, "[join thread 101]", "woken_by=t1,woken_by_tid=101",
 		 210 * US, 610 * US, 0);
 	RAN({ 0, 0, 0, 210, WAITS }, { 0, 0, 610, 700, WAITS },
