@@ -27,6 +27,8 @@
 #define MEMORY_MAX (UINT64_C(1) << 30)
 #define UNKNOWN_MAX \
 	5 /* time without switches, in percent of the time that ran */
+/* With the error of the unchanged run it fits into the numbers of JSON. */
+#define NS_MAX 8e18
 #define IS_KNOWN (1u << WHAT_IF_CHANGES_MAX) /* in what_if_graph.names */
 
 /* An amount that grows evenly over stretches of time. */
@@ -643,7 +645,7 @@ static int replay_all(const struct what_if_graph *graph)
 	if (error * 100 > WHAT_IF_ERROR_MAX)
 		return 0;
 	for (size_t i = 1; i < ARRAY_SIZE(modes); i++)
-		ns[i] *= (double)out->length_ns / ns[0];
+		ns[i] = MIN(ns[i] * (double)out->length_ns / ns[0], NS_MAX);
 	error *= fabs((double)out->length_ns - ns[1]);
 	out->estimate_ns = (uint64_t)ns[1];
 	low = high = ns[1];
@@ -656,8 +658,8 @@ static int replay_all(const struct what_if_graph *graph)
 	out->low_ns = (uint64_t)MAX(0.0, low - error);
 	out->high_ns = (uint64_t)(high + error);
 	out->result = WHAT_IF_ESTIMATE;
-	if ((out->high_ns - out->low_ns) * 100 >
-	    out->length_ns * WHAT_IF_POINTS_MAX)
+	if ((double)(out->high_ns - out->low_ns) * 100 >
+	    (double)out->length_ns * WHAT_IF_POINTS_MAX)
 		out->result = too_wide[widest];
 	return 0;
 }

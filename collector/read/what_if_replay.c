@@ -11,14 +11,15 @@
 
 #include "shared/compiler.h"
 
-#define TURN_NS 3e6 /* a slice of Linux */
+#define TURN_NS 3e6 /* a slice of Linux, at least */
+#define TURNS_MAX 1e7 /* besides one for each step: 8 hours of CPU time */
 #define NOT_YET (-1.0)
 #define NO_THREAD UINT32_MAX
 
 struct replay_state {
 	const struct replay_graph *graph;
 	struct replay_mode mode;
-	double now;
+	double now, turn_ns;
 	uint32_t left; /* steps that must end before the run ends */
 	struct replay_due { /* a heap; the earliest is on top */
 		double at;
@@ -83,7 +84,7 @@ static void fill_cpus(struct replay_state *state)
 	while (state->ready_count && state->running < state->graph->cpus) {
 		const uint32_t thread = state->ready[state->ready_first];
 		struct replay_place *place = &state->places[thread];
-		const double turn_ns = MIN(place->cpu_ns, TURN_NS);
+		const double turn_ns = MIN(place->cpu_ns, state->turn_ns);
 
 		state->ready_first =
 			(state->ready_first + 1) % state->graph->thread_count;
@@ -210,7 +211,10 @@ int what_if_replay(const struct replay_graph *graph, struct replay_mode mode,
 			state.ends[i] = NOT_YET;
 			state.waiters[i] = NO_THREAD;
 			state.left += is_end_of_run(&state, i);
+			state.turn_ns +=
+				graph->steps[i].cpu_ns[mode.run] / TURNS_MAX;
 		}
+		state.turn_ns = MAX(state.turn_ns, TURN_NS);
 		err = run_replay(&state);
 	}
 	*ns = state.now;

@@ -253,6 +253,20 @@ TEST(what_if_refuses_a_run_that_it_does_not_understand)
 	ck_assert_uint_eq(g_answer.estimate_ns, 0);
 }
 
+TEST(what_if_a_run_would_take_centuries)
+{
+	struct what_if_change change = { .pattern = "main", .factor = 1e30 };
+
+	rig_call(0, MAIN, 0, 900 * US);
+	RAN({ 0, 0, 0, 900, WAITS });
+	ask(&change, 1);
+	ck_assert_int_eq(g_answer.result, WHAT_IF_ESTIMATE);
+	ck_assert_uint_gt(g_answer.estimate_ns, INT64_MAX / 2);
+	ck_assert_uint_ge(g_answer.high_ns, g_answer.estimate_ns);
+	/* The numbers of JSON have a sign. */
+	ck_assert_uint_le(g_answer.high_ns, INT64_MAX);
+}
+
 TEST(what_if_needs_switches_and_calls)
 {
 	rig_call(0, MAIN, 0, 900 * US);
