@@ -291,6 +291,7 @@ static int find_code_part(struct assembly *assembly,
 		*out = &assembly->parts[i];
 		if ((*out)->wish == part.wish &&
 		    (*out)->module == part.module &&
+		    (*out)->build_id == part.build_id &&
 		    (*out)->start == part.start)
 			return 0;
 	}
