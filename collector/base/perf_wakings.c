@@ -59,7 +59,7 @@ static bool has_known_format(const char *format)
 	       strstr(format, "field:pid_t pid;\toffset:24;\tsize:4;");
 }
 
-static int read_tracepoint(uint64_t *id)
+static int read_tracepoint(__u64 *id)
 {
 	char text[TEXT_BYTES];
 	int dir = open("/sys/kernel/tracing", O_PATH | O_CLOEXEC);
@@ -107,7 +107,7 @@ int perf_wakings_attributes(struct perf_event_attr *attr)
 	if (!is_in_namespace("/proc/self/ns/pid", FIRST_PID_NAMESPACE) ||
 	    !is_in_namespace("/proc/self/ns/time", FIRST_TIME_NAMESPACE))
 		return -EXDEV;
-	return read_tracepoint((uint64_t *)&attr->config);
+	return read_tracepoint(&attr->config);
 }
 
 const char *perf_wakings_refusal(int err)
