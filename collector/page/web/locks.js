@@ -12,7 +12,7 @@ function parts(lock) {
   const word = lock.holders ? 'held' : 'woken';
   const list = (lock.holders ?? lock.wakers ?? []).map((part) => ({
     ns: part.blocked_ns,
-    text: `${word}${part.function ? ` in ${visible(part.function)}` : ''}, thread ${part.tid || ''} ${visible(part.thread)}`,
+    text: `${word}${part.function ? ` in ${visible(part.function)}` : ''}${part.tid ? `, thread ${part.tid}` : part.thread && ' by'} ${visible(part.thread)}`,
   })).slice(0, 5);
   for (const [key, text] of Object.entries(REST)) list.push({ ns: lock[key] ?? 0, text });
   return list.filter(({ ns }) => ns > 0).map(({ ns, text }) => el('div', {}, `${(100 * ns / lock.blocked_ns).toFixed(1)} % ${text}`));
