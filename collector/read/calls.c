@@ -432,8 +432,8 @@ static void take_counter(struct calls *calls, const struct window_event *shown)
 		add_point(curve, &point);
 }
 
-/* Puts the others last. Drops all bands if some of them are missing, or if they
- * are of another process than the curve. */
+/* Puts [others] last. Drops all bands if it is missing, or if the curve belongs
+ * to another process. */
 static void finish_bands(struct calls *calls)
 {
 	uint32_t last = calls->band_count, at = last;

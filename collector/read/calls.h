@@ -34,8 +34,8 @@
  * (states/states_trace.c); the limits of points of a counter, and of
  * counters. */
 #define CALLS_IN_USE_NAME "heap: bytes in use"
-/* The part of these bytes of one function, and of all that have no counter
- * (heap/heap_bands.c). */
+/* The bytes in use of one function, and of all functions without a counter of
+ * their own (heap/heap_bands.c). */
 #define CALLS_BAND_NAME "heap: in use by "
 #define CALLS_OTHERS_NAME "heap: in use by [others]"
 #define CALLS_MUTED_NAME "perfrec: functions not recorded"

@@ -10,9 +10,8 @@
 
 /* --- calls.c --- */
 
-/* Sets *@out to the band of counter @track, made by the first call, and returns
- * true; or returns false for another counter. *@out is NULL if the band is of an
- * earlier process than the others, or without memory. */
+/* Returns true if counter @track is a band, and sets *@out to it; the first call
+ * makes it. *@out is NULL if a later process has bands, or without memory. */
 bool calls_find_band(struct calls *calls, const struct trace_track *track,
 		     struct calls_curve **out);
 

@@ -46,7 +46,7 @@ struct trace_hold {
 	uint64_t from_ns, to_ns;
 	uint32_t lock;
 	uint32_t in; /* function that released it */
-	uint32_t by; /* 0: the thread; else whom it is one of: "readers" */
+	uint32_t by; /* 0: the thread; otherwise OUT_READERS, without ids */
 };
 
 struct trace_waits {

@@ -355,7 +355,7 @@ static void print_instructions(const struct annotate *annotate,
 {
 	struct source_text source = { 0 };
 	const char *file = NULL;
-	size_t shown = 0; /* the first one that was not printed */
+	size_t shown = 0; /* instructions before it are done */
 	char text[SIZE_TEXT];
 
 	for (size_t hot = next_code_values(part, 0); hot < part->count;

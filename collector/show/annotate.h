@@ -77,7 +77,7 @@ void annotate_release(struct annotate *annotate);
  */
 int annotate_print(const struct annotate *annotate, FILE *out);
 /* As annotate_print() and annotate_write_json(), for the instructions of the
- * @count parts @parts. The function has the sums @annotate->sum of these. */
+ * @count parts @parts. @annotate has no lines, and the sums of the parts. */
 int annotate_print_assembly(const struct annotate *annotate,
 			    const struct assembly_part *parts, size_t count,
 			    FILE *out);

@@ -29,7 +29,7 @@ struct assembly_line { /* an instruction */
 	int64_t value[ASSEMBLY_VALUES];
 };
 
-/* A function in a file, or what is known of it. */
+/* The code of a function in a file, or the reason that it is missing. */
 struct assembly_part {
 	const char *wish; /* the function that was wished for */
 	const char *module, *build_id;

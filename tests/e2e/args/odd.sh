@@ -74,8 +74,8 @@ expect_eq 'sum of short calls' "$(with_result sum)" "$(sed -n 's/^sum //p' out)"
 record_odd 2000 --count mixed
 expect_eq 'calls of a counted function' "$(grep -c ^mixed calls)" 0
 
-# Entry builds, of which each function but one of a variable number of arguments is
-# moved. clang's debug information begins behind the sled.
+# In an entry build, --patch moves all functions except one with a variable number of
+# arguments. clang's debug information begins behind the sled.
 mv odd odd.plain
 for cxx in g++ clang++; do
 	command -v $cxx >compiler || continue

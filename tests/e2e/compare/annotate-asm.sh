@@ -54,7 +54,7 @@ hot_div()
 		(.[$div].cpu_self_ns + .[$div + 1].cpu_self_ns) * 2 > $all' out)" true
 	expect_eq 'the sum of the instructions is that of the code' \
 		"$(jq '.code[0] | .cpu_ns == (.instructions | map(.cpu_ns) | add)' out)" true
-	# Offsets and bytes are those that objdump has.
+	# objdump finds the same instructions.
 	expect_eq 'instructions' "$(jq -r '.code[0].instructions[] | .bytes' out | tr '\n' ' ')" \
 		"$(objdump -d --no-show-raw-insn "$1" | awk '/^[0-9a-f]+ <burn>:$/ { on = 1; next }
 			/^$/ { on = 0 } on { print $1 }' | tr -d : | sizes)"

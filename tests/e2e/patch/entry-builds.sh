@@ -86,7 +86,7 @@ int main(void)
 	return 0;
 }
 C
-# calls NAME: of all its calls, also of those that were only counted.
+# calls NAME: the number of its calls, recorded or only counted.
 calls()
 {
 	json data/summary.json "[.functions[] | select(.name == \"$1\") | .calls] | add // 0"

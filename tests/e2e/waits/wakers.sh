@@ -27,7 +27,7 @@ grep -q 'the kernel says who ended a wait' doctor ||
 perf_permitted || skip "the kernel reports no switches here"
 options='--wakers kernel'
 
-# wakes DIR OBJECT: prints by whom the waits for OBJECT were ended.
+# wakes DIR OBJECT: prints who ended each wait for OBJECT.
 wakes()
 {
 	run_ok "$PERFREC" replay "$1"

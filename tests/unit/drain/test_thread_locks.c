@@ -129,8 +129,8 @@ static void sleep_in_futex(int thread, uint64_t from_ms, uint64_t to_ms,
 	ck_assert(thread_locks_tell(&g_rig->thread[thread], &wait));
 }
 
-/* A cancelled thread, or one that jumped, has no WAITED. Its next sleeps are
- * other waits. */
+/* A thread that is cancelled or jumps in a call writes no WAITED. Its next
+ * sleeps are other waits. */
 TEST(thread_locks_wait_is_over_when_its_call_or_thread_is, EACH(0, 2))
 {
 	begin_rig();
@@ -315,7 +315,7 @@ TEST(thread_locks_late_releases_are_sorted)
 	ck_assert(trace_has("unknown"));
 }
 
-/* Of 257 releases the first 128 are forgotten: they were worker-0's, for most of
+/* The first 128 of 257 releases are forgotten: worker-0 had the lock for most of
  * the time. */
 TEST(thread_locks_forgotten_releases_are_unknown)
 {

@@ -151,7 +151,7 @@ TEST(calls_have_the_bands_of_the_last_process_with_any, EACH(0, 3))
 
 	write_head();
 	wrote(out_track_sequence(ROOM, 9));
-	/* As many other counters as there can be. */
+	/* They fill all places of other counters. */
 	for (uint32_t i = 0; i < CALLS_CURVES; i++)
 		write_counter(2000 + i, PROCESS, CALLS_IN_USE_NAME, 5);
 	write_counter(3000, other, CALLS_BAND_NAME "early", 70);

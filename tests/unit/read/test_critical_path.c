@@ -335,7 +335,7 @@ TEST(path_knows_unread_parts_of_a_wait)
 	ck_assert_uint_eq(path_row_named("main", 100).on_cpu_ns, 805 * US);
 }
 
-/* take() sleeps five times. Of the first @read sleeps, the trace lacks the third. */
+/* take() sleeps five times. The trace has the first @read sleeps except the third. */
 static void write_sleeps(int read)
 {
 	struct out_sched *sched;
