@@ -161,7 +161,7 @@ static struct made begin_chain_sample(uint16_t misc, uint64_t abi,
 
 static struct made begin_sample(uint16_t misc, uint64_t abi)
 {
-	return begin_chain_sample(misc, abi, NULL, 0);
+	return begin_chain_sample(misc, abi, (const uint64_t[]){ 0 }, 0);
 }
 
 static void add_regs(struct made *made)
