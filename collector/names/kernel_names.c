@@ -21,6 +21,7 @@
 
 #define PATH "/proc/kallsyms"
 #define FILE_BYTES_MAX (64u << 20)
+#define FIRST_BYTES 4096
 #define PAGE_MASK 4095ULL
 #define CORE "[kernel.kallsyms]"
 
@@ -216,17 +217,29 @@ void kernel_names_free(struct kernel_names **names)
 
 /* --- the kernel ---------------------------------------------------------- */
 
+bool kernel_names_has_addresses(int fd)
+{
+	char text[FIRST_BYTES];
+	ssize_t bytes = read(fd, text, sizeof(text) - 1);
+
+	text[bytes < 0 ? 0 : bytes] = '\0';
+	/* The first symbols may have the address 0: variables of each CPU. */
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strtoull(line, NULL, 16))
+			return true;
+	}
+	return false;
+}
+
 bool kernel_names_are_shown(void)
 {
-	char line[32] = "";
 	int fd = open(PATH, O_RDONLY | O_CLOEXEC);
+	bool shown = fd >= 0 && kernel_names_has_addresses(fd);
 
-	if (fd < 0)
-		return false;
-	if (read(fd, line, sizeof(line) - 1) <= 0)
-		line[0] = '\0';
-	close(fd);
-	return strtoull(line, NULL, 16) != 0;
+	if (fd >= 0)
+		close(fd);
+	return shown;
 }
 
 static struct kernel_names *shared;

@@ -13,9 +13,12 @@
 
 struct kernel_names;
 
-/* Returns true if the kernel shows its addresses to this process. Reads one line.
- * Any thread. */
+/* Returns true if the kernel shows its addresses to this process. Reads some
+ * lines. Any thread. */
 bool kernel_names_are_shown(void);
+/* Returns true if one of the first lines of the file at @fd, in the form of
+ * /proc/kallsyms, has an address above 0. */
+bool kernel_names_has_addresses(int fd);
 
 /* Returns the functions of /proc/kallsyms, which the first call reads: some
  * 70 ms and 5 MB. They stay until the process ends, with the same numbers. NULL:

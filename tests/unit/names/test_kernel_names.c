@@ -12,14 +12,21 @@
 
 static struct kernel_names *g_names;
 
-static int read_text(const char *text, size_t bytes)
+static int make_file(const char *text, size_t bytes)
 {
-	int fd = memfd_create("kallsyms", MFD_CLOEXEC), err;
+	int fd = memfd_create("kallsyms", MFD_CLOEXEC);
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(write(fd, text, bytes), (ssize_t)bytes);
 	ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
-	err = kernel_names_read(fd, &g_names);
+	return fd;
+}
+
+static int read_text(const char *text, size_t bytes)
+{
+	int fd = make_file(text, bytes);
+	int err = kernel_names_read(fd, &g_names);
+
 	close(fd);
 	return err;
 }
@@ -115,6 +122,32 @@ TEST(kernel_names_without_addresses_are_none)
 				   "0000000000000000 t b\t[ext4]\n",
 				   49),
 			 -EPERM);
+}
+
+/* Before Linux 6.15, x86-64 has variables of each CPU in front, from 0 on. */
+static const struct {
+	const char *text;
+	bool shown;
+} g_shown[] = {
+	{ g_usual, true },
+	{ "ffffffff81000000 T _stext\n", true },
+	{ "0000000000000000 A fixed_percpu_data\n"
+	  "0000000000000000 A __per_cpu_start\n"
+	  "0000000000001000 A cpu_debug_store\n",
+	  true },
+	{ "0000000000000000 A fixed_percpu_data\n"
+	  "0000000000000000 T abcdef\n",
+	  false },
+	{ "0000000000000000 T 12\n\n", false },
+	{ "", false },
+};
+
+TEST(kernel_names_are_shown_by_any_address, EACH(0, ARRAY_SIZE(g_shown)))
+{
+	int fd = make_file(g_shown[_i].text, strlen(g_shown[_i].text));
+
+	ck_assert_int_eq(kernel_names_has_addresses(fd), g_shown[_i].shown);
+	close(fd);
 }
 
 static const char *const g_odd[] = { "",	 "\n",	      "x",
