@@ -72,46 +72,44 @@ static const char *name_of_place(const struct bands *bands,
 	return symbol.name;
 }
 
-/* Returns the function of place @number, or NULL without memory. */
-static struct band *band_of_place(struct bands *bands, uint32_t number)
+/* Finds the functions of the places of @point. Without memory a place has none,
+ * and counts among the others. */
+static void find_functions(struct bands *bands,
+			   const struct history_point *point)
 {
 	const struct history_place *places = bands->heap->history.places.items;
 	struct band band = { .written = -1 };
 	uint32_t function;
 
-	if (!bands->function_of[number]) {
+	for (uint32_t i = 0; i < point->count; i++) {
+		uint32_t number = point->place[i];
+
+		if (bands->function_of[number])
+			continue;
 		band.name = name_of_place(bands, &places[number]);
-		if (pool_intern(&bands->functions, &band, &function) < 0)
-			return NULL;
-		bands->function_of[number] = function + 1;
+		if (pool_intern(&bands->functions, &band, &function) >= 0)
+			bands->function_of[number] = function + 1;
 	}
-	return (struct band *)bands->functions.items +
-	       (bands->function_of[number] - 1);
 }
 
 /* Sets the bytes in use of each function at @point. */
 static void sum_functions(struct bands *bands,
 			  const struct history_point *point)
 {
-	struct band *list;
-
-	for (uint32_t i = 0; i < point->count; i++) {
-		struct band *band = band_of_place(bands, point->place[i]);
-
-		if (band)
-			band->now += point->bytes[i];
-	}
-	list = bands->functions.items;
-	for (uint32_t i = 0; list && i < bands->functions.count; i++)
-		list[i].most = MAX(list[i].most, list[i].now);
-}
-
-static void clear_functions(struct bands *bands)
-{
 	struct band *list = bands->functions.items;
 
-	for (uint32_t i = 0; list && i < bands->functions.count; i++)
+	if (!list)
+		return;
+	for (uint32_t i = 0; i < bands->functions.count; i++)
 		list[i].now = 0;
+	for (uint32_t i = 0; i < point->count; i++) {
+		uint32_t function = bands->function_of[point->place[i]];
+
+		if (function)
+			list[function - 1].now += point->bytes[i];
+	}
+	for (uint32_t i = 0; i < bands->functions.count; i++)
+		list[i].most = MAX(list[i].most, list[i].now);
 }
 
 static int bands_by_most(const void *a, const void *b)
@@ -181,7 +179,6 @@ static void write_point(struct bands *bands, const struct history_point *point,
 	uint8_t packets[(HEAP_BANDS + 1) * PACKET_BYTES], *out = packets;
 	uint64_t sum = 0;
 
-	clear_functions(bands);
 	sum_functions(bands, point);
 	bands->others.now = point->total;
 	for (uint32_t i = 0; i + 1 < bands->count; i++)
@@ -215,7 +212,7 @@ void heap_bands_write(struct process_heap *heap)
 	bands.function_of =
 		calloc(history->places.count + 1, sizeof(*bands.function_of));
 	for (uint32_t i = 0; bands.function_of && i < history->count; i++) {
-		clear_functions(&bands);
+		find_functions(&bands, &history->points[i]);
 		sum_functions(&bands, &history->points[i]);
 	}
 	if (bands.function_of && choose_bands(&bands)) {
