@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * heap_history - a point costs one look at every site. So the next one waits
- * until the program has run COST_PART times as long as the last one took. When
- * all points are in use, every second one goes, and the distance doubles.
+ * heap_history - a point costs at least one look at every site. So the next one
+ * waits COST_PART times as long as this one took. When all points are in use,
+ * every second one goes, and the distance doubles.
  *
  * A place that is not among the HISTORY_TOP largest at a moment has less than
  * 1/HISTORY_TOP of the bytes; there it counts among the others.
@@ -13,10 +13,8 @@
 #include <string.h>
 
 #include "collector/base/budget.h"
-#include "collector/base/clock.h"
 #include "collector/base/grow.h"
 #include "collector/heap/heap.h"
-#include "shared/compiler.h"
 
 #define FIRST_STEP_NS 10000000
 #define COST_PART 100
@@ -127,7 +125,6 @@ static void halve_history(struct heap_history *history)
 void heap_history_take(struct heap_history *history, struct heap *heap,
 		       struct stacks *stacks, uint64_t ns)
 {
-	uint64_t begin_ns = clock_boottime_ns(), cost_ns;
 	struct history_point *point;
 
 	if (history->count && history->points[history->count - 1].ns == ns)
@@ -143,6 +140,10 @@ void heap_history_take(struct heap_history *history, struct heap *heap,
 		};
 		fill_point(history, point);
 	}
-	cost_ns = clock_boottime_ns() - begin_ns;
-	history->next_ns = ns + MAX(history->step_ns, COST_PART * cost_ns);
+	history->next_ns = ns + history->step_ns;
+}
+
+void heap_history_delay(struct heap_history *history, uint64_t cost_ns)
+{
+	history->next_ns += COST_PART * cost_ns;
 }

@@ -59,5 +59,7 @@ void heap_history_release(struct heap_history *history);
  * memory is in no list, only in the total. */
 void heap_history_take(struct heap_history *history, struct heap *heap,
 		       struct stacks *stacks, uint64_t ns);
+/* Delays the next point: this one took @cost_ns of CPU time. */
+void heap_history_delay(struct heap_history *history, uint64_t cost_ns);
 
 #endif

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/base/clock.h"
 #include "collector/base/grow.h"
 #include "collector/base/lock.h"
 #include "collector/base/log.h"
@@ -198,10 +199,14 @@ static inline void take_heap_item(struct process_heap *heap,
  * history. */
 static void take_history(struct process_heap *heap)
 {
+	uint64_t begin_ns = clock_read_ns(CLOCK_THREAD_CPUTIME_ID);
+
 	process_heap_spread(heap);
 	heap_history_take(&heap->history, &heap->heap, heap->stacks,
 			  heap->track.last_ns);
 	process_heap_unspread(heap);
+	heap_history_delay(&heap->history,
+			   clock_read_ns(CLOCK_THREAD_CPUTIME_ID) - begin_ns);
 }
 
 /* Before the heap applies a record of @clock. */

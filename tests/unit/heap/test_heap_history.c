@@ -122,6 +122,17 @@ TEST(a_point_of_the_same_time_is_replaced)
 	ck_assert_uint_eq(g_history.points[0].total, 100);
 }
 
+TEST(a_point_that_took_long_delays_the_next)
+{
+	uint64_t next_ns;
+
+	heap_history_take(&g_history, &g_heap, g_stacks, MS);
+	next_ns = g_history.next_ns;
+	heap_history_delay(&g_history, 2 * MS);
+	/* Points take 2 % of the time at most. */
+	ck_assert_uint_ge(g_history.next_ns, next_ns + 50 * 2 * MS);
+}
+
 TEST(points_never_grow_beyond_their_number)
 {
 	uint64_t ns = 0;
