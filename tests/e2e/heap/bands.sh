@@ -94,7 +94,7 @@ bands() {
 		fail "$1: a rule is broken"
 }
 
-for how in 'exact ./grow' 'sampled ./grow' 'exact ./hooks' 'exact ./grow free'; do
+for how in 'exact ./grow' 'sampled ./grow' 'exact ./hooks' 'exact ./hooks free'; do
 	name=$(echo "$how" | tr -d ' ./')
 	run_ok "$PERFREC" record -q --alloc="${how%% *}" -o "$name" -- \
 		${how#* }
@@ -105,13 +105,14 @@ done
 # The block that another thread has grown.
 expect_match exacthooks.bands '^heap: in use by grow_first$'
 
-# All is freed: the last value of every band is 0.
+# All is freed: the last value of every band is 0. Only hooks are sure to know the
+# functions before that: the first stack of a sample is unwound late on a busy machine.
 jq -e -n 'reduce inputs as $e ({};
 	if $e.name? // "" | test("^heap: in use by (early|late)$") then
 		.["\($e.track)"] = -1
 	elif $e.kind == "counter" and has("\($e.track)") then
 		.["\($e.track)"] = $e.value
-	else . end) | length == 2 and all(.[]; . == 0)' exactgrowfree.dump \
+	else . end) | length == 2 and all(.[]; . == 0)' exacthooksfree.dump \
 	>out.txt || fail "a band has blocks after the last free"
 
 # Perfetto's importer, and the page, want names once: one process has bands.
