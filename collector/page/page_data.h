@@ -114,8 +114,8 @@ struct page_data {
 	struct pool lines; /* of struct page_line, by file and line */
 	struct page_value value[PAGE_KEYS];
 	/* Of the recording; NULL without a trace. */
-	struct lock_list locks; /* sorted; of the part */
 	struct calls *calls;
+	struct lock_list locks; /* sorted; of the part */
 	uint64_t origin_ns; /* origin of times */
 	/* When threads ran; NULL: unknown. Owned. */
 	struct trace_sched *sched;

@@ -107,7 +107,7 @@ static int read_page_trace(struct page *page)
 	/* Only a page with calls shows switches. */
 	if (calls)
 		err = trace_sched_read(path, index, NULL, &page->data.sched);
-	if (calls && !err && !page->options->base)
+	if (calls && !err)
 		err = trace_waits_read(path, NULL, NULL, &locks->waits);
 	if (locks->waits && !err)
 		err = lock_sums_make(locks->waits, &choice.range, choice.thread,
