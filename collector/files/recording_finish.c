@@ -199,7 +199,8 @@ static void note_missing_triggers(struct recording *recording)
 	}
 }
 
-/* What a pattern lacks, and where names are; NULL: among the functions. */
+/* By option: which functions or files no pattern matched, and where the user
+ * finds names; NULL: where those of functions are. */
 static const struct {
 	const char *lacks, *names;
 } missing_texts[FILTER_OPTIONS] = {

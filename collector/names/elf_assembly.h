@@ -18,7 +18,7 @@
 
 struct elf_instruction {
 	uint64_t target; /* virtual address in its text; 0: none */
-	uint32_t at; /* from the begin of the range */
+	uint32_t at; /* from the start of the range */
 	uint32_t bytes;
 	uint32_t text; /* in strings: printable ASCII */
 	uint32_t unused;

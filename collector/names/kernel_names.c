@@ -4,8 +4,8 @@
  * module in brackets. Symbols of all types end the function before them.
  *
  * A module may be loaded after the file was read. It begins at a page of its own.
- * So the last function of each module, whose end is unknown, has a name only up to
- * the end of the page in which it begins.
+ * The end of the last function of each module is unknown, so its name is valid up
+ * to the end of the page in which it starts.
  */
 #include "collector/names/kernel_names.h"
 

@@ -522,7 +522,7 @@ static uint64_t next_band_time(const struct calls *calls,
 	return ns;
 }
 
-/* Writes the bytes of each band at all times at which one of them changes. */
+/* Writes the bytes of all bands whenever one of them changes. */
 static void put_bands(struct page_data *data, struct page_columns *columns)
 {
 	const struct calls *calls = data->calls;

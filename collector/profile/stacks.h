@@ -22,12 +22,12 @@ enum frame_kind {
 	FRAME_NAMED = 3, /* address is an enum frame_name */
 	FRAME_TEXT = 4, /* address is a const char *, owned by the recording's
 			 * symbol cache: the object that a thread waits on */
-	FRAME_KERNEL_CODE = 6, /* address is the number of a function of
-				* kernel_names_shared(), 0: unknown. Callees of
-				* FRAME_KERNEL */
 	FRAME_LABEL = 5, /* a text as in FRAME_TEXT: outermost the trace id of a
 			  * request, below that its span id. Only profiles show
 			  * these, as labels */
+	FRAME_KERNEL_CODE = 6, /* address is the number of a function of
+				* kernel_names_shared(), 0: unknown. Callees of
+				* FRAME_KERNEL */
 };
 
 enum frame_name {

@@ -857,8 +857,8 @@ static void post_wait(struct cpu_threads *threads, struct cpu_thread *thread,
 	event->flag = samples_post(samples, wait);
 }
 
-/* Returns the name of @waker for the trace, which the recording owns, or NULL
- * without memory. Another process has its id behind it. */
+/* Returns the name of the waker of @thread for the trace, which the recording
+ * owns, or NULL without memory. That of another process ends with its pid. */
 static const char *name_of_waker(const struct cpu_threads *threads,
 				 const struct cpu_thread *thread)
 {

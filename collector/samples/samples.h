@@ -102,7 +102,7 @@ struct sample *sample_new(uint32_t stack_bytes);
 /* The same for a SAMPLE_BLOCKED of a thread that waits on @object. */
 struct sample *sample_new_blocked(uint32_t stack_bytes, const char *object);
 /* The same for a SAMPLE_KERNEL with @count addresses of the kernel's stack, the
- * innermost first, of which it keeps SAMPLE_KERNEL_MAX. */
+ * innermost first. It keeps the first SAMPLE_KERNEL_MAX. */
 #define SAMPLE_KERNEL_MAX 64u
 struct sample *sample_new_kernel(uint32_t stack_bytes, const uint64_t *kernel,
 				 uint32_t count);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * json_at FILE EXPRESSION - what `jq -r EXPRESSION FILE` prints, in 1 ms instead of
- * 30. Reads members of objects and arrays (.totals.spans, .files[0].name), and
- * leaves the rest to jq: other expressions, and values whose form jq chooses.
+ * json_at FILE EXPRESSION - what `jq -r EXPRESSION FILE` prints, without the time that
+ * jq takes to start. Reads members of objects and arrays (.totals.spans,
+ * .files[0].name), and leaves the rest to jq: other expressions, and values whose
+ * form jq chooses.
  */
 #include <ctype.h>
 #include <jansson.h>

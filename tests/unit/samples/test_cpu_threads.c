@@ -1204,7 +1204,7 @@ TEST(wait_has_no_waker_of_another_one)
 	wake_at(3 * MS, PID, MAIN, false);
 	switch_at(WORKER, 4 * MS, true, false);
 	switch_at(WORKER, 5 * MS, false, false);
-	/* It only lost its CPU, or waited for an instant. */
+	/* It only lost its CPU, and then it waited for an instant. */
 	switch_at(WORKER, 6 * MS, true, true);
 	wake_at(6 * MS, PID, MAIN, false);
 	switch_at(WORKER, 7 * MS, false, false);
