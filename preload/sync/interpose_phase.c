@@ -126,17 +126,54 @@ ATTR_EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 #define ONCE_RUNS 1 /* a thread runs the routine now */
 #define ONCE_DONE 2
 
+/* A thread waits for another one that runs the routine. */
+struct once_wait {
+	pthread_once_t *once;
+	void (*routine)(void);
+	struct once_wait *outer; /* of this thread: a handler waits as well */
+	bool put, over;
+};
+
+static __thread struct once_wait *t_once_wait;
+
+static void end_once_wait(struct once_wait *wait, uint32_t result)
+{
+	t_once_wait = wait->outer;
+	wait->over = true;
+	if (wait->put)
+		sync_put(EXT_SYNC_WAITED, result, wait->once, 0);
+}
+
+/* The other thread has left its routine by an exception or a cancellation, or is
+ * not in this process since a fork. So this thread waits no longer: it runs its
+ * own one. */
+static void run_after_wait(void)
+{
+	struct once_wait *wait = t_once_wait;
+
+	end_once_wait(wait, SYNC_GOT);
+	wait->routine();
+}
+
 ATTR_NOINLINE static int run_once(pthread_once_t *once, void (*routine)(void))
 {
+	struct once_wait wait = { once, routine, t_once_wait, false, false };
 	int result;
 
 	if (!sync_is_recorded())
 		return g_real_pthread_once(once, routine);
 	/* relaxed: it only decides about a record */
-	if (atom_load_rlx(once) & ONCE_RUNS)
-		return RECORD_WAIT(SYNC_ONCE, once, 0,
-				   g_real_pthread_once(once, routine));
-	result = g_real_pthread_once(once, routine);
+	if (atom_load_rlx(once) & ONCE_RUNS) {
+		wait.put = sync_put(EXT_SYNC_WAIT, SYNC_ONCE, once, 0);
+		t_once_wait = &wait;
+		result = g_real_pthread_once(once, run_after_wait);
+		if (!wait.over) {
+			end_once_wait(&wait, sync_result_of(result));
+			return result;
+		}
+	} else {
+		result = g_real_pthread_once(once, routine);
+	}
 	sync_put(EXT_SYNC_RELEASE, SYNC_ONCE, once, 0);
 	return result;
 }

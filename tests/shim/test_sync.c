@@ -28,6 +28,7 @@ struct found {
 	bool one; /* all have the same address */
 	uint64_t owner, last_owner; /* last ones that are not 0 */
 	int32_t waiter, releaser;
+	uint32_t nested; /* waits that began in another one */
 };
 
 static void take_record(struct found *found, const struct record *cells,
@@ -52,6 +53,7 @@ static void take_record(struct found *found, const struct record *cells,
 	found->address = cells[1].word;
 	switch (ext) {
 	case EXT_SYNC_WAIT:
+		found->nested += found->waits != found->got + found->timed_out;
 		found->waits++;
 		found->waited[value]++;
 		found->owned += cells[1].clock != 0;
@@ -99,6 +101,7 @@ static struct found run_sync(const char *test, uint32_t asks)
 				       .clock = WIRE_CLOCK_BOOTTIME };
 	struct found found = { .one = strcmp(test, "condition") != 0 &&
 				      strcmp(test, "c11") != 0 &&
+				      strcmp(test, "once_left") != 0 &&
 				      strcmp(test, "cancelled") != 0 };
 	int status;
 	pid_t pid;
@@ -237,6 +240,21 @@ TEST(sync_point_that_others_reach_is_recorded, EACH(0, ARRAY_SIZE(g_phases)))
 	ck_assert_uint_eq(found.releases, 1);
 	ck_assert_uint_eq(found.kinds[phase->kind], 1);
 	ck_assert_int_ne(found.waiter, found.releaser);
+	mini_collector_stop(&g_mini);
+}
+
+/* The first thread left it by pthread_exit(), which stands for an exception. */
+TEST(sync_wait_ends_where_the_waiter_runs_the_routine_itself)
+{
+	struct found found = run_sync("once_left", WIRE_ASK_SYNC);
+
+	ck_assert_uint_eq(found.waited[SYNC_ONCE], 1);
+	ck_assert_uint_eq(found.waits, 2);
+	ck_assert_uint_eq(found.nested, 0);
+	ck_assert_uint_eq(found.got, 1);
+	/* pthread_exit() opens libgcc, which has a routine as well. */
+	ck_assert_uint_ge(found.kinds[SYNC_ONCE], 1);
+	ck_assert_int_eq(found.waiter, found.releaser);
 	mini_collector_stop(&g_mini);
 }
 

@@ -396,11 +396,22 @@ static void wait_until_blocked(int tid)
 
 static int g_second;
 
+static void (*g_second_routine)(void) = abort;
+
+static void once_inside(void)
+{
+	const struct timespec past = { 1, 0 };
+
+	g_runs++;
+	must(!sem_init(&g_semaphore, 0, 0));
+	must(sem_timedwait(&g_semaphore, &past) == -1 && errno == ETIMEDOUT);
+}
+
 static void *second_of_once(void *unused)
 {
 	/* relaxed: nothing else depends on it */
 	atom_store_rlx(&g_second, (int)syscall(SYS_gettid));
-	must(!pthread_once(&g_once, abort));
+	must(!pthread_once(&g_once, g_second_routine));
 	return unused;
 }
 
@@ -420,6 +431,31 @@ static void once(void)
 {
 	must(!pthread_once(&g_once, first_of_once));
 	must(!pthread_once(&g_once, abort));
+	must(!pthread_join(g_thread, NULL));
+	must(g_runs == 1);
+}
+
+static void leave_routine(void)
+{
+	g_thread = start_thread(second_of_once, NULL);
+	/* relaxed: as above */
+	while (!atom_load_rlx(&g_second))
+		sched_yield();
+	wait_until_blocked(g_second);
+	pthread_exit(NULL);
+}
+
+static void *leave_once(void *unused)
+{
+	must(!pthread_once(&g_once, leave_routine));
+	return unused;
+}
+
+/* The second thread runs its own routine, which waits as well. */
+static void once_left(void)
+{
+	g_second_routine = once_inside;
+	must(!pthread_join(start_thread(leave_once, NULL), NULL));
 	must(!pthread_join(g_thread, NULL));
 	must(g_runs == 1);
 }
@@ -624,6 +660,7 @@ static const struct {
 	{ "rwlock_alone", rwlock_alone },
 	{ "barrier", barrier },
 	{ "once", once },
+	{ "once_left", once_left },
 	{ "futex", futex },
 	{ "join", join },
 	{ "c11", c11 },
