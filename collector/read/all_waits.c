@@ -36,50 +36,82 @@ struct wait_gaps {
 	uint32_t read_room;
 	struct gap_thread {
 		uint32_t stretch; /* on a CPU: the next one */
+		bool has_calls;
 		struct open_calls calls; /* names: texts of the reader */
 	} * threads; /* by number of the track */
 	uint32_t thread_room;
 };
 
-/* Keeps the gaps of the thread before @event: it records nothing while it waits.
- * Its clock and the kernel's are some us apart. */
-static int take_gap_event(void *context, const struct trace_reader *reader,
-			  const struct trace_event *event)
+/* Keeps the gaps of @track, which has a place in threads, before @ns. Its clock and the kernel's are some us
+ * apart. */
+static int take_gaps_until(struct wait_gaps *gaps,
+			   const struct trace_track *track, uint64_t ns)
 {
-	struct wait_gaps *gaps = context;
-	struct gap_thread *thread;
+	struct gap_thread *thread = &gaps->threads[track->number];
 	const struct trace_stretch *ran;
-	uint32_t count;
+	uint32_t count = trace_sched_stretches(gaps->sched, track->tid, &ran);
 
-	(void)reader;
-	if (!open_calls_change(event))
-		return 0;
-	if (grow_array_zeroed(gaps->threads, gaps->thread_room,
-			      (size_t)event->track->number + 1))
-		return -ENOMEM;
-	thread = &gaps->threads[event->track->number];
-	count = trace_sched_stretches(gaps->sched, event->track->tid, &ran);
 	for (; thread->stretch + 1 < count; thread->stretch++) {
 		const struct trace_stretch *left = &ran[thread->stretch];
-		struct wait_gap gap = { .thread = event->track,
+		struct wait_gap gap = { .thread = track,
 					.from_ns = left[0].to,
 					.to_ns = left[1].from,
 					.function = open_calls_innermost(
 						&thread->calls) };
 
-		if (gap.from_ns + (gap.to_ns - gap.from_ns) / 2 > event->ns)
+		if (gap.from_ns + (gap.to_ns - gap.from_ns) / 2 > ns)
 			break;
 		if (left->why != TRACE_LEFT_WAITS ||
 		    gap.to_ns < gap.from_ns + UNREAD_NS_MIN ||
-		    gap.from_ns < event->track->first_ns)
+		    (thread->has_calls && gap.from_ns < track->first_ns))
 			continue;
 		if (grow_array_from(&gaps->budget, gaps->gaps, gaps->gap_room,
 				    gaps->gap_count + 1))
 			return -ENOMEM;
 		gaps->gaps[gaps->gap_count++] = gap;
 	}
-	return open_calls_take(&thread->calls, event,
+	return 0;
+}
+
+/* The thread records nothing while it waits. */
+static int take_gap_event(void *context, const struct trace_reader *reader,
+			  const struct trace_event *event)
+{
+	struct wait_gaps *gaps = context;
+	uint32_t number;
+
+	(void)reader;
+	if (!open_calls_change(event))
+		return 0;
+	number = event->track->number;
+	if (grow_array_zeroed(gaps->threads, gaps->thread_room,
+			      (size_t)number + 1))
+		return -ENOMEM;
+	gaps->threads[number].has_calls = true;
+	if (take_gaps_until(gaps, event->track, event->ns))
+		return -ENOMEM;
+	return open_calls_take(&gaps->threads[number].calls, event,
 			       event->site ?: event->name);
+}
+
+/* Keeps the gaps after the last call of each thread, and all of a thread without
+ * calls: programs without hooks have no others. */
+static int take_last_gaps(struct wait_gaps *gaps,
+			  const struct trace_reader *reader)
+{
+	const struct trace_track *track;
+
+	for (uint32_t i = 0; (track = trace_reader_track(reader, i)); i++) {
+		if (track->kind != TRACE_TRACK_THREAD)
+			continue;
+		if (grow_array_zeroed(gaps->threads, gaps->thread_room,
+				      (size_t)i + 1))
+			return -ENOMEM;
+		gaps->threads[i].calls.depth = 0;
+		if (take_gaps_until(gaps, track, UINT64_MAX))
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 /* Keeps gaps without a slice, and counts the others by function. */
@@ -158,7 +190,8 @@ int all_waits_read(const char *path, const struct read_progress *progress,
 		err = trace_waits_read(path, *sched ? &also : NULL, progress,
 				       waits);
 	if (!err && *sched)
-		err = add_unread_waits(&gaps, *waits);
+		err = take_last_gaps(&gaps, (*waits)->reader)
+			      ?: add_unread_waits(&gaps, *waits);
 	for (uint32_t i = 0; gaps.threads && i < gaps.thread_room; i++)
 		free(gaps.threads[i].calls.values);
 	free(gaps.threads);

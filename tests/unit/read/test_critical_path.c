@@ -5,6 +5,7 @@
  */
 #include "collector/read/critical_path.h"
 #include "collector/trace/out_sched.h"
+#include "collector/trace/out_stacks.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 #include "tests/unit/wait_rig.h"
@@ -319,6 +320,24 @@ TEST(path_has_times_on_a_cpu_and_stops_at_unread_waits)
 	ck_assert_uint_eq(path_row_named("main", 100).on_cpu_ns, 230 * US);
 	ck_assert_uint_eq(path_row_named("main", 100).runnable_ns, 20 * US);
 	ck_assert_uint_eq(stopped_ns(PATH_STOP_WAKER, 100), 650 * US);
+}
+
+/* t0 has no calls, and its only CPU sample comes after a wait. */
+TEST(path_of_samples_stops_at_unread_waits)
+{
+	struct out_sample sample = { .pid = 7, .tid = 100 };
+
+	wrote(out_stacks_first(ROOM, 4, 99));
+	sample.ns = START_NS + 880 * US;
+	wrote(out_stacks_sample(ROOM, 4, &sample));
+	rig_call(1, MAIN, 10 * US, 20 * US);
+	write_switches();
+	find_path_of_run();
+	check_sum();
+	ck_assert_uint_eq(g_path->length_ns, 870 * US);
+	ck_assert_uint_eq(path_row_named("", 100).ran_ns, 230 * US);
+	ck_assert_uint_eq(path_row_named("", 100).on_cpu_ns, 210 * US);
+	ck_assert_uint_eq(stopped_ns(PATH_STOP_WAKER, 100), 640 * US);
 }
 
 TEST(path_knows_unread_parts_of_a_wait)
