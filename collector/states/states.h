@@ -64,15 +64,13 @@ bool states_are_wanted(const struct collect_options *options);
 /* Creates the states of @arena, stored in its setup. Call before the reply to
  * the program's hello. Returns 0 or -ENOMEM. Main thread. */
 int states_begin(struct states_thread *thread, struct arena *arena);
-/* Connects the functions that options ask for, at most for STATES_HOLD_NS; the
- * rest is connected while the program runs. Then calls @ready on the thread
- * perfrec-states. @ready is NULL if the program does not wait, because it has
- * no functions yet. Any thread. */
+/* Connects the functions that options ask for, then calls @ready on the thread
+ * perfrec-states. The program waits no longer than its PERFREC_DEADLINE_MS; the
+ * rest is connected while it runs. @ready is NULL if it does not wait, because
+ * it has no functions yet. Any thread. */
 void states_connect(struct arena *arena, void (*ready)(struct arena *arena));
-#define STATES_HOLD_NS 1000000000
-/* The same of entry builds, whose calls are lost until then, and with --patch
- * or --calls-to. A program waits no longer than its PERFREC_DEADLINE_MS. */
-#define STATES_PATCH_NS 60000000000
+/* No program waits that long. */
+#define STATES_HOLD_NS 60000000000
 /* Looks for new modules soon, after a dlopen() or a load report of a program.
  * @entry_build: the program has loaded an entry build, whose functions are
  * recorded only once connected. Any thread. */

@@ -115,8 +115,8 @@ void states_end_openings(struct states *states)
 	if (seen != states->opening_seen)
 		states->opening_ns = now;
 	states->opening_seen = seen;
-	/* Nobody waits that long: the process was killed. */
-	if (seen && now - states->opening_ns > STATES_PATCH_NS)
+	/* The process was killed. */
+	if (seen && now - states->opening_ns > STATES_HOLD_NS)
 		/* order: sc, OPENING: nothing is written under this number */
 		(void)atom_cas_sc(opening_word(states), seen, OPENING_NONE);
 	if (!states->has_openings)

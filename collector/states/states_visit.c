@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "collector/base/clock.h"
-#include "collector/options/collect_options.h"
 #include "collector/record/arena.h"
 #include "collector/record/collector.h"
 #include "collector/states/states_inner.h"
@@ -55,14 +54,6 @@ static void release_program(struct states *states)
 		ready(states->arena);
 }
 
-/* Returns true if the program's calls are recorded only once its functions are
- * connected: then the program ends the wait, because it counts that. */
-static bool is_only_connected(const struct states *states)
-{
-	return arena_setup(states->arena)->entry_build ||
-	       collect_options_add_calls(states->thread->collector->options);
-}
-
 static bool is_start_held(struct states *states)
 {
 	bool held;
@@ -71,9 +62,7 @@ static bool is_start_held(struct states *states)
 	held = states->ready;
 	lock_release(&states->lock);
 	if (held && !states->hold_ns)
-		states->hold_ns = clock_boottime_ns() +
-				  (is_only_connected(states) ? STATES_PATCH_NS
-							     : STATES_HOLD_NS);
+		states->hold_ns = clock_boottime_ns() + STATES_HOLD_NS;
 	return held;
 }
 
