@@ -8,6 +8,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
 #include "collector/replay/fibers.h"
+#include "collector/replay/function_log.h"
 #include "collector/replay/replay_inner.h"
 #include "collector/replay/scale_calls.h"
 
@@ -80,9 +81,21 @@ static void add_place(struct search *search, size_t exact,
 		(struct place){ exact, node, node->calls };
 }
 
+/* Returns true if @function was connected after the last record of @replay,
+ * which thus does not know it. */
+static bool is_just_connected(const struct replay *replay,
+			      const struct cct_function *function)
+{
+	return replay->log && !function->connected &&
+	       function->nodes->address != CCT_RETIRED &&
+	       function_log_state(replay->log, function->address, UINT64_MAX)
+		       .connected;
+}
+
 static void search_stack(void *context, struct replay *replay)
 {
 	struct search *search = context;
+	const size_t first = search->places;
 
 	for (struct cct_function *function = replay->cct.functions; function;
 	     function = function->next) {
@@ -106,6 +119,15 @@ static void search_stack(void *context, struct replay *replay)
 		    node->index < search->places &&
 		    search->place[node->index].node == node)
 			search->place[node->index].calls++;
+	}
+	/* Before it reads their times. */
+	if (replay->log)
+		(void)function_log_changes(replay->log);
+	for (size_t i = first; i < search->places; i++) {
+		const struct place *place = &search->place[i];
+
+		if (is_just_connected(replay, place->node->function))
+			search->before[place->exact] += place->calls;
 	}
 	for (size_t i = 0; i < search->places; i++)
 		search->place[i].node->index = 0;

@@ -181,6 +181,20 @@ TEST(exact_calls_before_thunks_may_be_read_later)
 	ck_assert_uint_eq(node_of(0, 2, 0)->unrecorded, 7);
 }
 
+/* From then on the thread only counts, so no record tells the replay. */
+TEST(exact_calls_before_thunks_need_no_later_record)
+{
+	TAKE(B(1, 0x900, 0), B(2, 0x800, 1), E(2, 0x800, 2), B(2, 0x800, 3));
+	ck_assert_int_eq(function_log_connect(g_text->log, 2, false,
+					      REPLAY_START_NS + 4),
+			 0);
+	SET(CALLED(2, 0, 8));
+	ck_assert_uint_eq(node_of(0, 2, 1)->unrecorded, 8);
+	TAKE(E(2, 0x800, 5), E(1, 0x900, 6));
+	SET(CALLED(2, 0, 8));
+	ck_assert_uint_eq(node_of(0, 2, 1)->unrecorded, 8);
+}
+
 TEST(exact_calls_know_late_begins_while_thunks_are_connected)
 {
 	/* Two late calls come by hooks, as the function goes off while its
