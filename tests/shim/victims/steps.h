@@ -189,7 +189,6 @@ static inline bool steps_go_on(void)
 {
 	bool again = true;
 
-	steps_unstop();
 	if (g_steps.look) {
 		if (g_steps.step > STEPS_MAX)
 			errx(1, "more than %d steps", STEPS_MAX);
@@ -216,8 +215,13 @@ static inline bool steps_go_on(void)
 #define STEPS_ON                                                     \
 	__asm__ volatile("pushfq\n\torq $0x100, (%%rsp)\n\tpopfq" :: \
 				 : "cc", "memory")
-#define STEPS_OFF                                                      \
-	__asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" :: \
-				 : "cc", "memory")
+/* Also removes the breakpoint of a call that missed. A later call, not stepped,
+ * may reach it and would act. */
+#define STEPS_OFF                                                              \
+	do {                                                                   \
+		__asm__ volatile("pushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq" :: \
+					 : "cc", "memory");                    \
+		steps_unstop();                                                \
+	} while (0)
 
 #endif
