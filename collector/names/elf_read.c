@@ -203,6 +203,7 @@ static int read_elf_segments(Elf *elf, struct elf_headers *out,
 					.offset = header.p_offset,
 					.vaddr = header.p_vaddr,
 					.bytes = header.p_filesz,
+					.memory_bytes = header.p_memsz,
 					.is_executable = header.p_flags & PF_X,
 				};
 		}
@@ -414,8 +415,28 @@ static uint32_t rank_of_symbol(const GElf_Sym *symbol, const char *name)
 	return rank;
 }
 
-static void add_symbol(Elf *elf, const struct table *table,
+typedef void symbol_adder(Elf *elf, const struct table *table,
+			  const GElf_Sym *symbol, struct elf_functions *out);
+
+static void add_object(Elf *elf, const struct table *table,
 		       const GElf_Sym *symbol, struct elf_functions *out)
+{
+	const char *name = table_string(table, symbol->st_name);
+	GElf_Shdr section;
+
+	if (name && *name && GELF_ST_TYPE(symbol->st_info) == STT_OBJECT &&
+	    symbol->st_size && find_section(elf, symbol, &section) &&
+	    section.sh_flags & SHF_WRITE)
+		out->list[out->count++] = (struct elf_function){
+			.start = symbol->st_value,
+			.size = MIN(symbol->st_size, FUNCTION_BYTES_MAX),
+			.rank = rank_of_symbol(symbol, name),
+			.name = (uint32_t)(out->string_bytes + symbol->st_name),
+		};
+}
+
+static void add_function(Elf *elf, const struct table *table,
+			 const GElf_Sym *symbol, struct elf_functions *out)
 {
 	const char *name = table_string(table, symbol->st_name);
 	int type = GELF_ST_TYPE(symbol->st_info);
@@ -443,7 +464,8 @@ static void add_symbol(Elf *elf, const struct table *table,
 }
 
 static void add_elf_symbols(Elf *elf, const struct table *table,
-			    struct elf_functions *out, struct elf_file *files)
+			    symbol_adder *add, struct elf_functions *out,
+			    struct elf_file *files)
 {
 	const size_t first = out->count;
 	struct elf_file file = { 0 };
@@ -460,11 +482,12 @@ static void add_elf_symbols(Elf *elf, const struct table *table,
 				.number = file.number + 1,
 			};
 		files[out->count - first] = file;
-		add_symbol(elf, table, &symbol, out);
+		add(elf, table, &symbol, out);
 	}
 }
 
-static int add_symbol_table(Elf *elf, GElf_Word type, struct elf_functions *out)
+static int add_symbol_table(Elf *elf, GElf_Word type, symbol_adder *add,
+			    struct elf_functions *out)
 {
 	const size_t first = out->count;
 	struct table table;
@@ -488,7 +511,7 @@ static int add_symbol_table(Elf *elf, GElf_Word type, struct elf_functions *out)
 	files = calloc(table.count + 1, sizeof(*files));
 	if (!files)
 		return -ENOMEM;
-	add_elf_symbols(elf, &table, out, files);
+	add_elf_symbols(elf, &table, add, out, files);
 	out->string_bytes += table.string_bytes;
 	if (type == SHT_SYMTAB)
 		err = elf_twins_name(elf, out, first, files);
@@ -496,8 +519,8 @@ static int add_symbol_table(Elf *elf, GElf_Word type, struct elf_functions *out)
 	return err;
 }
 
-int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
-		       const char **why)
+static int read_elf_names(int fd, int debug_fd, symbol_adder *add,
+			  struct elf_functions *out, const char **why)
 {
 	struct elf_functions functions = { 0 };
 	Elf *elf = NULL, *debug = NULL;
@@ -508,16 +531,16 @@ int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 	if (err)
 		return err;
 	if (debug_fd < 0) {
-		err = add_symbol_table(elf, SHT_SYMTAB, &functions);
+		err = add_symbol_table(elf, SHT_SYMTAB, add, &functions);
 	} else if (!open_elf(debug_fd, &debug, &ignored)) {
-		err = add_symbol_table(debug, SHT_SYMTAB, &functions);
+		err = add_symbol_table(debug, SHT_SYMTAB, add, &functions);
 		elf_end(debug);
 	}
 	is_whole = functions.count;
 	if (!err)
-		err = add_symbol_table(elf, SHT_DYNSYM, &functions);
+		err = add_symbol_table(elf, SHT_DYNSYM, add, &functions);
 	/* Other files count as files without symbols. */
-	if (!err && functions.count)
+	if (!err && functions.count && add == add_function)
 		err = elf_stubs_add(elf, &functions);
 	elf_end(elf);
 	if (err) {
@@ -528,6 +551,18 @@ int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 	elf_settle(fd, is_whole, &functions);
 	*out = functions;
 	return 0;
+}
+
+int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
+		       const char **why)
+{
+	return read_elf_names(fd, debug_fd, add_function, out, why);
+}
+
+int elf_read_objects(int fd, int debug_fd, struct elf_functions *out,
+		     const char **why)
+{
+	return read_elf_names(fd, debug_fd, add_object, out, why);
 }
 
 /* ld.so has no interpreter either, but is no program. */

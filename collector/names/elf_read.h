@@ -20,6 +20,7 @@ struct elf_segment { /* PT_LOAD */
 	uint64_t offset;
 	uint64_t vaddr;
 	uint64_t bytes; /* in the file */
+	uint64_t memory_bytes; /* with .bss */
 	bool is_executable;
 };
 
@@ -50,6 +51,10 @@ int elf_read_debug(int fd, struct elf_debug *out, const char **why);
 /* Reads .symtab from @debug_fd instead, unless that is -1. */
 int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 		       const char **why);
+/* The same for variables that can be written, of the size that their symbols
+ * have. Those of threads, and without a size, are left out. */
+int elf_read_objects(int fd, int debug_fd, struct elf_functions *out,
+		     const char **why);
 /* Returns true for a program without a dynamic linker. */
 bool elf_is_static(int fd);
 /* Returns true for a program whose dynamic linker is not glibc's. */

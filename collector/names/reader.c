@@ -547,6 +547,7 @@ int reader_headers(struct readers *readers, uid_t uid, int fd,
 			.offset = segments[i].offset,
 			.vaddr = segments[i].vaddr,
 			.bytes = segments[i].bytes,
+			.memory_bytes = segments[i].memory_bytes,
 			.is_executable = segments[i].is_executable != 0,
 		};
 	drop_parts(&question);
@@ -621,12 +622,12 @@ static bool are_good_functions(const struct question *question)
 	return true;
 }
 
-int reader_functions(struct readers *readers, uid_t uid, int fd,
-		     const struct reader_symtab *symtab,
-		     struct elf_functions *out, char why[READER_WHY_BYTES])
+static int ask_for_names(struct readers *readers, enum reader_question what,
+			 uid_t uid, int fd, const struct reader_symtab *symtab,
+			 struct elf_functions *out, char why[READER_WHY_BYTES])
 {
 	struct question question = {
-		.request = { .question = READER_FUNCTIONS,
+		.request = { .question = what,
 			     .files = symtab->fd < 0 ? 1 : 2,
 			     .offset = symtab->mini_offset,
 			     .bytes = symtab->mini_bytes },
@@ -650,6 +651,22 @@ int reader_functions(struct readers *readers, uid_t uid, int fd,
 		.string_bytes = question.part[1].count,
 	};
 	return 0;
+}
+
+int reader_functions(struct readers *readers, uid_t uid, int fd,
+		     const struct reader_symtab *symtab,
+		     struct elf_functions *out, char why[READER_WHY_BYTES])
+{
+	return ask_for_names(readers, READER_FUNCTIONS, uid, fd, symtab, out,
+			     why);
+}
+
+int reader_objects(struct readers *readers, uid_t uid, int fd,
+		   const struct reader_symtab *symtab,
+		   struct elf_functions *out, char why[READER_WHY_BYTES])
+{
+	return ask_for_names(readers, READER_OBJECTS, uid, fd, symtab, out,
+			     why);
 }
 
 static bool are_good_bounds(const struct question *question)

@@ -65,6 +65,10 @@ struct reader_symtab {
 int reader_functions(struct readers *readers, uid_t uid, int fd,
 		     const struct reader_symtab *symtab,
 		     struct elf_functions *out, char why[READER_WHY_BYTES]);
+/* The same as elf_read_objects(). */
+int reader_objects(struct readers *readers, uid_t uid, int fd,
+		   const struct reader_symtab *symtab,
+		   struct elf_functions *out, char why[READER_WHY_BYTES]);
 /* As elf_bounds_read(). The caller frees out->list. */
 int reader_bounds(struct readers *readers, uid_t uid, int fd,
 		  struct elf_bounds *out, char why[READER_WHY_BYTES]);

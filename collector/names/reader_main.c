@@ -178,6 +178,7 @@ static void answer_headers(int fd)
 			.offset = headers.segments[i].offset,
 			.vaddr = headers.segments[i].vaddr,
 			.bytes = headers.segments[i].bytes,
+			.memory_bytes = headers.segments[i].memory_bytes,
 			.is_executable = headers.segments[i].is_executable,
 		};
 	memcpy(out.build_id, headers.build_id, sizeof(out.build_id));
@@ -226,7 +227,9 @@ static void answer_functions(const struct reader_request *request,
 		mini = mini_debug_open(fds[0], request->offset, request->bytes);
 	if (symtab < 0 && mini >= 0)
 		symtab = mini;
-	err = elf_read_functions(fds[0], symtab, &functions, &why);
+	err = request->question == READER_OBJECTS
+		      ? elf_read_objects(fds[0], symtab, &functions, &why)
+		      : elf_read_functions(fds[0], symtab, &functions, &why);
 	if (err)
 		send_error(err, why);
 	else
@@ -333,6 +336,7 @@ static void answer_reading(const struct reader_request *request,
 		answer_debug(fds[0]);
 		return;
 	case READER_FUNCTIONS:
+	case READER_OBJECTS:
 		answer_functions(request, fds);
 		return;
 	case READER_BOUNDS:

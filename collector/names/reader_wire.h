@@ -5,14 +5,15 @@
  * perfrec-reader.
  *
  * Its stdout is a socket. A struct reader_request comes with descriptors
- * (SCM_RIGHTS): the file, and for READER_FUNCTIONS the file with its .symtab,
- * if separate. The answer is a struct reader_reply and then its parts.
+ * (SCM_RIGHTS): the file, and for READER_FUNCTIONS and READER_OBJECTS the file
+ * with its .symtab, if separate. The answer is a struct reader_reply and then its parts.
  * perfrec-reader ends when the socket is closed.
  *
  *	question          parts of the answer
  *	READER_HEADERS    reader_headers, an array of reader_segment
  *	READER_DEBUG      reader_debug
  *	READER_FUNCTIONS  an array of elf_function, their strings
+ *	READER_OBJECTS    the same, of variables
  *	READER_BOUNDS     an array of elf_bound
  *	READER_CHECKSUM   none: the checksum is in `value`
  *	READER_BYTES      the bytes: fewer at the end of the file
@@ -27,6 +28,7 @@ enum reader_question {
 	READER_HEADERS,
 	READER_DEBUG,
 	READER_FUNCTIONS,
+	READER_OBJECTS,
 	READER_BOUNDS,
 	READER_CHECKSUM,
 	READER_BYTES,
@@ -41,8 +43,8 @@ enum reader_question {
 struct reader_request {
 	uint32_t question; /* enum reader_question */
 	uint32_t files;
-	/* READER_BYTES, READER_ASSEMBLY: the range. READER_FUNCTIONS:
-	 * .gnu_debugdata with the .symtab; 0 bytes: none. */
+	/* READER_BYTES, READER_ASSEMBLY: the range. READER_FUNCTIONS and
+	 * _OBJECTS: .gnu_debugdata with the .symtab; 0 bytes: none. */
 	uint64_t offset, bytes;
 	uint64_t vaddr; /* READER_ASSEMBLY: of the range */
 };
@@ -61,7 +63,7 @@ struct reader_headers {
 };
 
 struct reader_segment {
-	uint64_t offset, vaddr, bytes;
+	uint64_t offset, vaddr, bytes, memory_bytes;
 	uint64_t is_executable;
 };
 

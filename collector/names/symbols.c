@@ -137,6 +137,8 @@ struct shared_file {
 	struct elf_headers headers;
 	struct elf_functions functions;
 	char **names; /* by function; NULL: not requested */
+	bool objects_read;
+	struct elf_functions objects; /* variables */
 
 	struct lock sources_lock; /* guards everything below */
 	bool bounds_read;
@@ -290,7 +292,10 @@ static void free_tables(struct shared_file *file)
 	free(file->functions.list);
 	free(file->functions.strings);
 	free(file->bounds.list);
+	free(file->objects.list);
+	free(file->objects.strings);
 	file->names = NULL;
+	file->objects = (struct elf_functions){ 0 };
 	file->functions = (struct elf_functions){ 0 };
 	file->bounds = (struct elf_bounds){ 0 };
 }
@@ -1014,10 +1019,11 @@ static bool read_file_headers(struct symbol_file *view, int fd)
 	return true;
 }
 
-/* file.lock held. Also tries the debug file. */
-static int read_file_functions(struct shared_file *file, int fd,
-			       struct elf_functions *out,
-			       char why[READER_WHY_BYTES])
+/* file.lock held. Asks @read for names of the file, or of its debug file. */
+static int read_file_names(struct shared_file *file, int fd,
+			   __typeof__(reader_functions) *read,
+			   struct elf_functions *out,
+			   char why[READER_WHY_BYTES])
 {
 	struct debug_search search = {
 		.readers = file->all->readers,
@@ -1032,8 +1038,7 @@ static int read_file_functions(struct shared_file *file, int fd,
 
 	(void)debug_file_symbols(&search, &symtab);
 	file->debug_told = search.was_told;
-	err = reader_functions(search.readers, search.uid, fd, &symtab, out,
-			       why);
+	err = read(search.readers, search.uid, fd, &symtab, out, why);
 	close_descriptor(&symtab.fd);
 	close_descriptor(&search.root_fd);
 	return err;
@@ -1046,7 +1051,8 @@ static bool read_symbol_tables(struct symbol_file *view, int fd)
 	struct elf_functions functions = { 0 };
 	char reason[READER_WHY_BYTES];
 	const char *why = NULL;
-	int err = read_file_functions(file, fd, &functions, reason);
+	int err =
+		read_file_names(file, fd, reader_functions, &functions, reason);
 	bool fits = true;
 
 	if (err) {
@@ -1246,6 +1252,19 @@ bool symbol_file_vaddr(struct symbol_file *view, uint64_t file_offset,
 	return false;
 }
 
+bool symbol_file_covers(struct symbol_file *view, uint64_t vaddr)
+{
+	const struct elf_headers *headers = &view->file->headers;
+	size_t i = 0;
+
+	read_file_to(view, STEP_HEADERS);
+	while (i < headers->segment_count &&
+	       vaddr - headers->segments[i].vaddr >=
+		       headers->segments[i].memory_bytes)
+		i++;
+	return i < headers->segment_count;
+}
+
 static const struct elf_function *find_covering_function(
 	const struct elf_functions *functions, uint64_t vaddr)
 {
@@ -1299,6 +1318,52 @@ const char *symbol_file_lookup(struct symbol_file *view, uint64_t vaddr,
 	if (name)
 		*start = function->start;
 	return name;
+}
+
+/* file.lock held. */
+static void read_objects(struct symbol_file *view)
+{
+	struct shared_file *file = view->file;
+	struct elf_functions objects = { 0 };
+	char ignored[READER_WHY_BYTES];
+	int fd = find_to_read(file);
+
+	file->objects_read = true;
+	if (fd < 0)
+		return;
+	if (!read_file_names(file, fd, reader_objects, &objects, ignored)) {
+		file->objects_read = charge_file(
+			view, objects.string_bytes +
+				      objects.count * sizeof(*objects.list));
+		if (file->objects_read) {
+			file->objects = objects;
+		} else {
+			free(objects.list);
+			free(objects.strings);
+		}
+	}
+	close(fd);
+}
+
+const char *symbol_file_object(struct symbol_file *view, uint64_t vaddr,
+			       uint64_t *start)
+{
+	struct shared_file *file = view->file;
+	const struct elf_function *object;
+	char name[SYMBOL_NAME_BYTES];
+
+	if (!has_tables(view))
+		return NULL;
+	lock_acquire(&file->lock);
+	if (!file->objects_read)
+		read_objects(view);
+	object = find_covering_function(&file->objects, vaddr);
+	if (object) {
+		symbol_name_make(file->objects.strings + object->name, name);
+		*start = object->start;
+	}
+	lock_release(&file->lock);
+	return object ? symbol_cache_string(view->cache, name) : NULL;
 }
 
 int symbol_file_each(struct symbol_file *view, symbol_visit *visit,

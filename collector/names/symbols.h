@@ -120,11 +120,17 @@ bool symbol_file_needs_asan(struct symbol_file *file, const char **soname);
 bool symbol_file_vaddr(struct symbol_file *file, uint64_t file_offset,
 		       uint64_t *vaddr);
 
+/* Returns true if a segment of @file in memory, with its .bss, has @vaddr. */
+bool symbol_file_covers(struct symbol_file *file, uint64_t vaddr);
+
 /* These may read symbol tables (1 s for a browser), or those of the debug file
  * (debug_file.h). */
 /* Returns the demangled name (symbol_name.h) of the function that covers
  * @vaddr, valid until the cache is freed, or NULL. *@start is its entry. */
 const char *symbol_file_lookup(struct symbol_file *file, uint64_t vaddr,
+			       uint64_t *start);
+/* The same for the variable that covers @vaddr. */
+const char *symbol_file_object(struct symbol_file *file, uint64_t vaddr,
 			       uint64_t *start);
 /* Finds the start of the function at @vaddr in the unwind tables. */
 bool symbol_file_bounds(struct symbol_file *file, uint64_t vaddr,

@@ -41,14 +41,18 @@ static void check_functions(const struct elf_functions *functions)
 }
 
 /* Adds the symbols of the file @debug unless it is -1. */
-static void read_functions(int fd, int debug)
+static void read_elf_names(int fd, int debug)
 {
 	struct elf_functions functions = { 0 };
 	const char *why;
 
-	if (elf_read_functions(fd, debug, &functions, &why))
-		return;
-	check_functions(&functions);
+	if (!elf_read_functions(fd, debug, &functions, &why))
+		check_functions(&functions);
+	free(functions.list);
+	free(functions.strings);
+	functions = (struct elf_functions){ 0 };
+	if (!elf_read_objects(fd, debug, &functions, &why))
+		check_functions(&functions);
 	free(functions.list);
 	free(functions.strings);
 }
@@ -68,7 +72,7 @@ static void read_debug(int fd)
 	mini = mini_debug_open(fd, debug.mini_offset, debug.mini_bytes);
 	if (mini < 0)
 		return;
-	read_functions(fd, mini);
+	read_elf_names(fd, mini);
 	close(mini);
 }
 
@@ -94,7 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	int fd = fuzz_file(data, size);
 
 	read_headers(fd);
-	read_functions(fd, -1);
+	read_elf_names(fd, -1);
 	read_debug(fd);
 	read_bounds(fd);
 	g_sink += elf_is_static(fd);
