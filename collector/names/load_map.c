@@ -96,6 +96,17 @@ struct place *load_map_find(const struct load_map *map, uint64_t address,
 	return found;
 }
 
+struct place *load_map_below(const struct load_map *map, uint64_t address,
+			     uint32_t generation)
+{
+	size_t i = count_places_below(map, address + 1);
+
+	while (i--)
+		if (life_in_generation(map->list[i].place, generation))
+			return map->list[i].place;
+	return NULL;
+}
+
 struct place *load_map_open(const struct load_map *map, uint64_t start,
 			    uint64_t end)
 {

@@ -74,6 +74,10 @@ void load_map_advance(struct load_map *map, uint32_t generation);
 /* Returns NULL if there is none. Valid until the map changes, as below. */
 struct place *load_map_find(const struct load_map *map, uint64_t address,
 			    uint32_t generation);
+/* Returns the place in @generation with the highest start up to @address, which
+ * need not cover it; NULL: none. */
+struct place *load_map_below(const struct load_map *map, uint64_t address,
+			     uint32_t generation);
 /* Ignores closed places. */
 struct place *load_map_open(const struct load_map *map, uint64_t start,
 			    uint64_t end);

@@ -1183,6 +1183,68 @@ bool modules_place(struct modules *modules, uint64_t address,
 	return true;
 }
 
+/* A file's data follow its code, but perhaps other code lies in between. */
+#define PLACES_BELOW 16
+
+/* Copies the place whose file has @address in its data. Takes a reference to
+ * out->file. */
+static bool find_place_of_data(struct modules *modules, uint64_t address,
+			       uint32_t generation, struct place *out)
+{
+	uint64_t below = address;
+
+	for (int tries = PLACES_BELOW; tries; tries--) {
+		const struct place *place;
+
+		lock_acquire(&modules->lock);
+		load_map_advance(&modules->map, generation);
+		place = load_map_below(&modules->map, below, generation);
+		if (place) {
+			*out = *place;
+			symbol_file_get(out->file);
+		}
+		lock_release(&modules->lock);
+		if (!place)
+			return false;
+		if (out->file &&
+		    symbol_file_covers(out->file, address - bias_of_place(out)))
+			return true;
+		symbol_file_put(&out->file);
+		if (!out->start)
+			return false;
+		below = out->start - 1;
+	}
+	return false;
+}
+
+bool modules_object(struct modules *modules, uint64_t address,
+		    uint32_t generation, struct symbol *out)
+{
+	struct place place;
+	const char *name;
+	uint64_t start;
+
+	modules_follow(modules);
+	if (!find_place_of_data(modules, address, generation, &place))
+		return false;
+	*out = (struct symbol){
+		.name = "",
+		.module = place.path[0] ? place.path : g_unknown,
+		.offset = address - bias_of_place(&place),
+		.build_id = "",
+	};
+	name = symbol_file_object(place.file, out->offset, &start);
+	symbol_file_put(&place.file);
+	if (!name)
+		return true;
+	out->found = true;
+	out->name = start == out->offset
+			    ? name
+			    : name_by_number(modules, "%s+0x%llx", name,
+					     out->offset - start);
+	return true;
+}
+
 static bool is_own_library(const char *path)
 {
 	return !strncmp(path_name(path), "libperfrec_preload.", 19);

@@ -86,6 +86,13 @@ bool modules_resolve_read(struct modules *modules, uint64_t address,
 /* Reads the symbol tables of all known files, including new ones in the log. */
 void modules_read_tables(struct modules *modules);
 
+/* Finds the file in whose data @address lies in @generation: only the module and
+ * the offset in it are set, and the name "VARIABLE", or "VARIABLE+0xOFFSET" for
+ * a part of it, if its symbol is known (out->found); otherwise the name is
+ * "". Returns false for other memory. May read files. */
+bool modules_object(struct modules *modules, uint64_t address,
+		    uint32_t generation, struct symbol *out);
+
 struct module_place {
 	uint64_t start, end;
 	uint64_t file_offset;

@@ -554,6 +554,89 @@ TEST(modules_other_root_is_looked_into)
 	modules_put(&modules);
 }
 
+/* --- variables ------------------------------------------------------------ */
+
+/* Says where things are: one that is no variable, and so on. */
+static const char g_variables[] =
+	"#include <stdio.h>\n#include <stdlib.h>\n"
+	"extern int shared[4];\n"
+	"int queue[4] = { 1 };\nstatic int hidden[4];\n"
+	"struct { long one, lock[4]; } server;\n"
+	"extern int also_queue[4] __attribute__((weak, alias(\"queue\")));\n"
+	"__thread int mine[4];\nconst int constant[4] = { 7 };\n"
+	"__asm__(\".data\\nbare: .quad 1\\n.type bare,@object\\n.text\");\n"
+	"extern long bare __attribute__((visibility(\"hidden\")));\n"
+	"static void say(const char *what, const void *address)\n"
+	"{ printf(\"%s %p\\n\", what, address); fflush(stdout); }\n"
+	"int main(void)\n{\n"
+	"	int local;\n"
+	"	say(\"queue\", queue);\n	say(\"hidden\", hidden);\n"
+	"	say(\"server+0x8\", server.lock);\n"
+	"	say(\"shared\", shared);\n"
+	"	say(\"\", constant);\n	say(\"\", &bare);\n"
+	"	say(\"none\", mine);\n	say(\"none\", &local);\n"
+	"	say(\"none\", malloc(64));\n"
+	"	return getchar();\n"
+	"}\n";
+
+static void expect_object(struct modules *modules, uint64_t address,
+			  const char *name, const char *file)
+{
+	struct symbol symbol = { .name = "unset" };
+	char path[2 * PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%s", g_scratch, file);
+	ck_assert(modules_object(modules, address, 0, &symbol));
+	ck_assert_str_eq(symbol.name, name);
+	ck_assert_str_eq(symbol.module, path);
+	ck_assert_int_eq(symbol.found, name[0] != 0);
+}
+
+/* In the second program the library's variable is a copy in its own .bss. The
+ * third has no symbols, except the exported one. */
+TEST(modules_variables_have_their_symbols, EACH(0, 3))
+{
+	static const char *const names[] = { "queue",  "hidden", "server+0x8",
+					     "shared", "",	 "" };
+	static const char *const compilers[] = { "gcc -pie -fPIC",
+						 "gcc -no-pie -fno-pie",
+						 "gcc -s -pie -fPIC" };
+	struct program program;
+	struct modules *modules;
+	uint64_t address[9];
+
+	scratch_compile("gcc -shared -fPIC", "c", "int shared[4] = { 2 };\n",
+			"libshared.so");
+	scratch_write("v.c", g_variables, sizeof(g_variables) - 1);
+	scratch_run("%s -o variables v.c -L. -lshared '-Wl,-rpath,%s'",
+		    compilers[_i], g_scratch);
+	program = start("./variables", NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(address); i++) {
+		char line[64];
+		void *value;
+
+		ck_assert_ptr_nonnull(fgets(line, sizeof(line), program.out));
+		ck_assert_int_eq(sscanf(strrchr(line, ' '), "%p", &value), 1);
+		address[i] = (uint64_t)(uintptr_t)value;
+	}
+	modules = modules_of(program.pid);
+	stop(&program);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		bool is_shared = !strcmp(names[i], "shared");
+
+		expect_object(modules, address[i],
+			      _i == 2 && !is_shared ? "" : names[i],
+			      is_shared && _i != 1 ? "libshared.so"
+						   : "variables");
+	}
+	for (size_t i = ARRAY_SIZE(names); i < ARRAY_SIZE(address); i++) {
+		struct symbol symbol;
+
+		ck_assert(!modules_object(modules, address[i], 0, &symbol));
+	}
+	modules_put(&modules);
+}
+
 /* --- history -------------------------------------------------------------- */
 
 #define SELF 7 /* in the log */
@@ -648,6 +731,40 @@ TEST(modules_same_address_means_what_it_meant_then)
 	for (uint32_t i = 0; i < 200; i++)
 		expect_in(modules, AT, i, i % 2 ? "two" : "one");
 	expect_in(modules, AT, 200, "");
+	told_release(&modules);
+}
+
+/* The third page of each file has its variable. */
+TEST(modules_variable_of_an_unloaded_file_keeps_its_name)
+{
+	struct modules *modules;
+	struct symbol symbol;
+	char path[2 * PATH_MAX];
+
+	for (int i = 0; i < 2; i++) {
+		static const char *const names[] = { "first", "second" };
+		char source[64];
+
+		snprintf(source, sizeof(source), "int %s[4] = { 1 };\n",
+			 names[i]);
+		scratch_write("data.c", source, strlen(source));
+		scratch_run("gcc -shared -fPIC -nostdlib -Wl,-Tdata=0x3000 "
+			    "-Wl,--build-id=0x0%d0%d0%d0%d -o %s.so data.c",
+			    i + 1, i + 1, i + 1, i + 1, names[i]);
+	}
+	modules = told_modules();
+	snprintf(path, sizeof(path), "%s/first.so", g_scratch);
+	load_as(SELF, 0, AT, "one", path);
+	unload(SELF, 1, AT);
+	snprintf(path, sizeof(path), "%s/second.so", g_scratch);
+	load_as(SELF, 1, AT, "two", path);
+	unload(SELF, 2, AT);
+	ck_assert(modules_object(modules, AT + 0x3000, 0, &symbol));
+	ck_assert_str_eq(symbol.name, "first");
+	ck_assert_uint_eq(symbol.offset, 0x3000);
+	ck_assert(modules_object(modules, AT + 0x300c, 1, &symbol));
+	ck_assert_str_eq(symbol.name, "second+0xc");
+	ck_assert(!modules_object(modules, AT + 0x3000, 2, &symbol));
 	told_release(&modules);
 }
 
