@@ -299,6 +299,7 @@ static void list_hold(struct process_locks *locks, struct hold *hold,
 	const struct lock_event event = {
 		.address = wait->address,
 		.object = wait->object,
+		.site = wait->site,
 		.from_ns = from_ns,
 		.to_ns = hold->ns,
 		.thread = hold->by.thread,
@@ -506,6 +507,7 @@ static void take_wait(struct process_locks *locks,
 		wait->kind ? find_known_lock(locks, wait->address) : NULL;
 	struct lock_event event = {
 		.address = wait->address,
+		.site = wait->site,
 		.from_ns = wait->from_ns,
 		.to_ns = wait->to_ns,
 		.thread = wait->thread,
@@ -638,6 +640,7 @@ static void release_locks(struct process_locks *locks)
 		    locks->event_room * sizeof(*locks->event));
 	wait_events_release(&locks->out);
 	wait_places_free(&locks->places);
+	pool_release(&locks->sites);
 	modules_put(&locks->modules);
 	lock_destroy(&locks->lock);
 	recording_put(&locks->recording);
@@ -665,6 +668,8 @@ static struct process_locks *make_locks(const struct process_setup *setup)
 	locks->salt = random_u64();
 	lock_init(&locks->lock, LOCK_PROCESS_LOCKS);
 	wait_events_init(&locks->out, locks->recording);
+	pool_init(&locks->sites, locks_budget(locks), sizeof(struct first_site),
+		  offsetof(struct first_site, site));
 	if (order_new(recording_setup(locks->recording)->budget, ORDER_BYTES,
 		      consume_locks, locks, &locks->order) == 0 &&
 	    orders_add(arena->orders, locks->order) == 0)

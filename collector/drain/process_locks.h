@@ -32,11 +32,19 @@ struct lock_thread {
 /* A further result of a wait: the process ended meanwhile. */
 enum { LOCK_WAIT_PROCESS_ENDED = SYNC_RESULTS };
 
+/* The innermost function that waits, and the one that called it. 0: none. */
+struct lock_site {
+	uint64_t function, caller;
+	uint32_t generation; /* of the load map at the wait */
+	uint32_t function_generation, caller_generation;
+};
+
 /* An ended wait for the object at @address. */
 struct lock_wait {
 	uint64_t address;
 	uint64_t from_ns, to_ns;
 	const char *object; /* its name, by the kernel's switches; or NULL */
+	struct lock_site site; /* of a record of the program */
 	uint32_t thread; /* number */
 	/* Inner tids that the program saw at the start and, without success, at
 	 * the end; 0: none. */

@@ -12,6 +12,7 @@
 
 #include "collector/base/jobs.h"
 #include "collector/base/lock.h"
+#include "collector/base/pool.h"
 #include "collector/drain/process_locks.h"
 #include "collector/drain/wait_events.h"
 #include "collector/replay/clock_sync.h"
@@ -34,10 +35,17 @@ struct hold {
 	bool listed; /* as an event */
 };
 
+/* Where a lock was first waited for. */
+struct first_site {
+	uint64_t address;
+	struct lock_site site;
+};
+
 /* A wait or a hold, to be written. */
 struct lock_event {
 	uint64_t address;
 	const char *object;
+	struct lock_site site; /* of a hold: of the wait that lists it */
 	uint64_t from_ns, to_ns;
 	uint32_t thread;
 	uint32_t call;
@@ -81,6 +89,7 @@ struct process_locks {
 	/* Jobs thread only: */
 	struct wait_events out;
 	struct wait_places *places; /* NULL until used */
+	struct pool sites; /* struct first_site, of locks in no file */
 };
 
 /* Returns true if locks of this kind have holders; others are only signalled. */

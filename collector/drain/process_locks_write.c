@@ -11,6 +11,7 @@
 
 #include "collector/base/budget.h"
 #include "collector/base/random.h"
+#include "collector/base/utf8.h"
 #include "collector/drain/note.h"
 #include "collector/drain/process_locks_inner.h"
 #include "collector/names/modules.h"
@@ -25,6 +26,10 @@
 
 #define FLUSH_BYTES 4096
 #define PACKET_BYTES 512
+#define FIRST_SITES_MAX 4096u /* locks in no file that have a site */
+#define NAME_BYTES_MAX 192 /* of a variable or function in a lock's name */
+#define DESCRIPTION_BYTES (2 * NAME_BYTES_MAX + 64)
+#define LOCK_TEXT_BYTES (WAIT_TEXT_BYTES + DESCRIPTION_BYTES + 8)
 
 /* Names of the kinds of objects, and of what a thread does by a release. */
 static const struct {
@@ -56,15 +61,22 @@ static struct written_thread *thread_numbered(struct process_locks *locks,
 	return thread;
 }
 
-/* Writes the name of the lock of @event, with brackets. */
-static void name_lock(struct process_locks *locks,
-		      const struct lock_event *event, char out[WAIT_TEXT_BYTES])
+/* Writes the object at the lock of @event, with brackets. */
+static void name_object(struct process_locks *locks,
+			const struct lock_event *event,
+			const struct symbol *variable,
+			char out[WAIT_TEXT_BYTES])
 {
 	const char *kind = kind_texts[event->kind].name;
 	const struct hold *end = event->is_hold ? &event->held : &event->woke;
 	const struct written_thread *joined = NULL;
 	char place[WAIT_PLACE_BYTES], name[16];
 
+	if (variable->module) {
+		wait_places_format(place, variable->module, variable->offset);
+		wait_text_object(out, kind, place);
+		return;
+	}
 	/* The kernel's may be of another object in the same place. */
 	if (event->object &&
 	    strncmp(event->object + 1, kind, strlen(kind)) == 0) {
@@ -87,6 +99,74 @@ static void name_lock(struct process_locks *locks,
 		wait_places_name(locks->places, locks->pid, event->address,
 				 place);
 	wait_text_object(out, kind, place);
+}
+
+/* Returns where the lock of @event was first waited for, or NULL. */
+static const struct lock_site *first_site(struct process_locks *locks,
+					  const struct lock_event *event)
+{
+	const struct first_site site = { event->address, event->site };
+	uint32_t number;
+
+	if (!pool_find(&locks->sites, &site, &number) &&
+	    (locks->sites.count == FIRST_SITES_MAX ||
+	     pool_intern(&locks->sites, &site, &number) < 0))
+		return NULL;
+	return &((struct first_site *)locks->sites.items)[number].site;
+}
+
+/* Writes "queue_lock", or "first waited for in take, called by run", to @out.
+ * @place is that of the lock. Returns false if neither is known. */
+static bool describe_lock(struct process_locks *locks,
+			  const struct lock_event *event,
+			  const struct symbol *variable, const char *place,
+			  char out[DESCRIPTION_BYTES])
+{
+	const struct lock_site *site = NULL;
+	struct symbol function, caller = { .name = "" };
+
+	if (variable->found) {
+		snprintf(out, DESCRIPTION_BYTES, "%.*s", NAME_BYTES_MAX,
+			 variable->name);
+		return true;
+	}
+	if (!variable->module && !strncmp(place, "0x", 2))
+		site = first_site(locks, event);
+	if (!site || !site->function)
+		return false;
+	modules_resolve(locks->modules, site->function,
+			site->function_generation, &function);
+	if (site->caller)
+		modules_resolve(locks->modules, site->caller,
+				site->caller_generation, &caller);
+	snprintf(out, DESCRIPTION_BYTES, "first waited for in %.*s%s%.*s",
+		 NAME_BYTES_MAX, function.name,
+		 caller.name[0] ? ", called by " : "", NAME_BYTES_MAX,
+		 caller.name);
+	return true;
+}
+
+/* Writes the name of the lock of @event, whose @object is, without brackets:
+ * "mutex queue_lock (app+0x4080)". */
+static void name_lock(struct process_locks *locks,
+		      const struct lock_event *event,
+		      const struct symbol *variable, const char *object,
+		      char out[LOCK_TEXT_BYTES])
+{
+	char text[WAIT_TEXT_BYTES], description[DESCRIPTION_BYTES], *place;
+
+	snprintf(text, sizeof(text), "%.*s", (int)MAX(strlen(object), 2u) - 2,
+		 object + 1);
+	snprintf(out, LOCK_TEXT_BYTES, "%s", text);
+	place = strchr(text, ' ');
+	if (!event->kind || event->kind == SYNC_THREAD || !place)
+		return;
+	*place++ = '\0';
+	if (!describe_lock(locks, event, variable, place, description))
+		return;
+	snprintf(out, LOCK_TEXT_BYTES, "%s %s (%s)", text, description, place);
+	/* A name may be cut within a character. */
+	utf8_copy(out, out, strlen(out));
 }
 
 static void put_lock_text(struct process_locks *locks, const char *key,
@@ -209,7 +289,8 @@ static uint64_t hold_track(struct process_locks *locks,
 }
 
 static void write_lock_hold(struct process_locks *locks,
-			    const struct lock_event *event, const char *lock)
+			    const struct lock_event *event, const char *object,
+			    const char *lock)
 {
 	char name[WAIT_TEXT_BYTES + 16];
 	struct written_thread *thread =
@@ -222,8 +303,9 @@ static void write_lock_hold(struct process_locks *locks,
 		snprintf(name, sizeof(name), "%s",
 			 kind_texts[event->kind].release);
 	} else {
-		snprintf(name, sizeof(name), "%s %s",
-			 kind_texts[event->kind].release, lock);
+		snprintf(name, sizeof(name), "%s %.*s",
+			 kind_texts[event->kind].release,
+			 (int)MAX(strlen(object), 2u) - 2, object + 1);
 		put_lock_text(locks, "lock", lock);
 	}
 	if (event->held.shared)
@@ -248,8 +330,9 @@ void process_locks_write(struct process_locks *locks)
 {
 	const struct recording_setup *setup = recording_setup(locks->recording);
 	struct trace_file *trace = setup->trace;
-	char object[WAIT_TEXT_BYTES], lock[WAIT_TEXT_BYTES];
+	char object[WAIT_TEXT_BYTES], lock[LOCK_TEXT_BYTES];
 	struct lock_event *event;
+	struct symbol variable;
 	uint32_t count, room;
 
 	lock_acquire(&locks->lock);
@@ -263,11 +346,14 @@ void process_locks_write(struct process_locks *locks)
 	for (uint32_t i = 0; i < count; i++) {
 		if (!trace_file_admits(trace))
 			continue;
-		name_lock(locks, &event[i], object);
-		snprintf(lock, sizeof(lock), "%.*s",
-			 (int)MAX(strlen(object), 2u) - 2, object + 1);
+		variable = (struct symbol){ 0 };
+		if (event[i].kind && event[i].kind != SYNC_THREAD)
+			modules_object(locks->modules, event[i].address,
+				       event[i].site.generation, &variable);
+		name_object(locks, &event[i], &variable, object);
+		name_lock(locks, &event[i], &variable, object, lock);
 		if (event[i].is_hold)
-			write_lock_hold(locks, &event[i], lock);
+			write_lock_hold(locks, &event[i], object, lock);
 		else
 			write_lock_wait(locks, &event[i], object, lock);
 		if (locks->out.out.count >= FLUSH_BYTES)

@@ -126,6 +126,26 @@ static void feed_release(struct thread *thread, const struct record *cells,
 			   cells[1].word, &place));
 }
 
+/* Returns the functions that wait now. */
+static struct lock_site site_of(struct replay *replay)
+{
+	const struct cct_node *top = replay_top_node(replay);
+	const struct cct_node *caller = top->parent;
+	struct lock_site site = {
+		.generation = replay_tree(replay)->generation,
+	};
+
+	if (!caller)
+		return site;
+	site.function = top->function->address;
+	site.function_generation = top->function->generation;
+	if (caller->parent) {
+		site.caller = caller->function->address;
+		site.caller_generation = caller->function->generation;
+	}
+	return site;
+}
+
 int thread_locks_record(struct thread *thread, struct replay *replay,
 			const struct record *cells, size_t count)
 {
@@ -155,6 +175,7 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
 		locks->wait = (struct lock_wait){
 			.kind = (uint8_t)value,
 			.address = cells[1].word,
+			.site = site_of(replay),
 			.owner = (uint32_t)cells[1].clock,
 			.thread = locks->number,
 			.from_ns = ns,

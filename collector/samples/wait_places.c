@@ -208,6 +208,15 @@ static void name_place(const struct place_map *map, const struct range *range,
 		 address - (type == ELF_EXECUTABLE ? 0 : base));
 }
 
+void wait_places_format(char out[WAIT_PLACE_BYTES], const char *path,
+			uint64_t offset)
+{
+	char name[NAME_BYTES];
+
+	copy_place_name(name, path);
+	snprintf(out, WAIT_PLACE_BYTES, "%s+0x%" PRIx64, name, offset);
+}
+
 /* Returns the map of @pid, or else the map that was not used for longest. */
 static struct place_map *map_of_process(struct wait_places *places, pid_t pid)
 {

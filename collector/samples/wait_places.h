@@ -26,7 +26,10 @@ void wait_places_free(struct wait_places **places);
 void wait_places_name(struct wait_places *places, pid_t pid, uint64_t address,
 		      char out[WAIT_PLACE_BYTES]);
 
-/* For tests: the same with @maps, the text of a maps file. */
+/* Writes the name of the virtual address @offset of the file @path. */
+void wait_places_format(char out[WAIT_PLACE_BYTES], const char *path,
+			uint64_t offset);
+/* For tests: as wait_places_name() with @maps, the text of a maps file. */
 void wait_places_name_by(const char *maps, uint64_t address,
 			 char out[WAIT_PLACE_BYTES]);
 

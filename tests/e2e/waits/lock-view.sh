@@ -66,7 +66,7 @@ expect_eq 'waits for other objects' "$(jq .other_blocked_ns locks.json)" \
 	"$("$PERFREC" dump data | jq -s '[.[] | select(.kind == "wait" and
 		(.arguments.lock | not)) | .took_ns] | add // 0')"
 expect_eq 'the first lock' "$(jq -r '.locks[0].lock' locks.json |
-	sed 's/0x[0-9a-f]*/N/')" 'mutex convoy+N'
+	sed 's/0x[0-9a-f]*/N/')" 'mutex lock (convoy+N)'
 expect_eq 'functions that held it' "$(jq -r '[.locks[0].holders[].function] |
 	unique | join(" ")' locks.json)" commit
 # Much of the time may have no holder if threads wait for a CPU.

@@ -66,6 +66,18 @@ static bool trace_has(const char *text)
 	return memmem(g_trace, g_trace_bytes, text, strlen(text));
 }
 
+static int count_in_trace(const char *text)
+{
+	const uint8_t *at = g_trace, *end = g_trace + g_trace_bytes;
+	int count = 0;
+
+	while ((at = memmem(at, (size_t)(end - at), text, strlen(text)))) {
+		count++;
+		at += strlen(text);
+	}
+	return count;
+}
+
 static int put_at(int thread, enum record_ext ext, uint32_t value, uint64_t ns,
 		  uint64_t object, uint64_t more)
 {
@@ -127,6 +139,31 @@ static void sleep_in_futex(int thread, uint64_t from_ms, uint64_t to_ms,
 	};
 
 	ck_assert(thread_locks_tell(&g_rig->thread[thread], &wait));
+}
+
+/* It is in no file. Later waits, by other functions, are for the same lock. */
+TEST(thread_locks_lock_has_the_functions_of_its_first_wait)
+{
+	static const char text[] =
+		"mutex first waited for in site 4096 (0x4000)";
+
+	begin_rig();
+	call_at(1, RECORD_BEGIN, 5);
+	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
+	put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, 15, LOCK, 0);
+	put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0);
+	put(2, EXT_SYNC_WAIT, SYNC_MUTEX, 17, LOCK, 101);
+	put(1, EXT_SYNC_RELEASE, SYNC_MUTEX, 18, LOCK, 0);
+	put(2, EXT_SYNC_WAITED, SYNC_GOT, 19, LOCK, 0);
+	put(2, EXT_SYNC_WAIT, SYNC_MUTEX, 20, OTHER, 101);
+	put(1, EXT_SYNC_RELEASE, SYNC_MUTEX, 21, OTHER, 0);
+	put(2, EXT_SYNC_WAITED, SYNC_GOT, 22, OTHER, 0);
+	end_rig();
+	ck_assert(trace_has(text));
+	ck_assert_int_gt(count_in_trace(text), 2);
+	ck_assert_int_eq(count_in_trace(text),
+			 count_in_trace("first waited for"));
+	ck_assert(trace_has("[mutex 0x5000]"));
 }
 
 /* A thread that is cancelled or jumps in a call writes no WAITED. Its next
