@@ -31,10 +31,10 @@ prog export/hostile_names
 "$PERFREC" record -q -o data ./hostile_names || fail 'cannot record'
 export_tables data
 "$PERFREC" dump data >dump || fail 'cannot dump'
-rows calls >calls
+rows calls >listed
 python3 - <<'END' || fail 'calls and perfrec dump differ'
 import json
-rows = [json.loads(line) for line in open("calls")]
+rows = [json.loads(line) for line in open("listed")]
 tracks, open_calls, wanted, last = {}, {}, [], 0
 for line in open("dump"):
     one = json.loads(line)
