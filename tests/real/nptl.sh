@@ -23,7 +23,7 @@ src=$(echo "$dir"/src/glibc-*/)
 work=$dir/nptl
 mkdir -p "$work/include" "$work/support" "$work/tests"
 
-# What glibc's build gives to its tests.
+# Headers that glibc's build gives to its tests.
 ln -sfn "$src/support" "$work/include/support"
 ln -sfn "$src/malloc" "$work/include/malloc"
 for header in allocate_once array_length intprops libc-diag scratch_buffer; do
@@ -65,6 +65,11 @@ passes()
 	(cd "$work/tests" && timeout 60 "$@" >"$out" 2>&1)
 }
 
+# system() of these is cancelled, which kills the shell. With Debian's sh the command
+# is a child of the shell and goes on: they fail now and then, plain too, and a pass
+# leaves a process behind. With bash as /bin/sh they pass, recorded as well.
+left_out="tst-cancel7 tst-cancelx7"
+
 [ $# -gt 0 ] || set -- mutex rwlock cond sem barrier join once cancel cleanup \
 	mtx cnd thrd call-once
 passed=0 plain=0 unbuilt=0 failed=
@@ -73,6 +78,9 @@ for kind; do
 		name=$(basename "$source" .c)
 		program=$work/tests/$name
 		[ -e "$source" ] || continue
+		case " $left_out " in
+		*" $name "*) continue ;;
+		esac
 		if ! [ -x "$program" ] &&
 			! compile -o "$program" "$source" "$work/libsupport.a" -lrt -lm; then
 			unbuilt=$((unbuilt + 1))
@@ -89,5 +97,5 @@ for kind; do
 	done
 done
 echo "passed plain and recorded: $passed, failed recorded:${failed:- none}," \
-	"failed plain: $plain, not built: $unbuilt"
+	"failed plain: $plain, not built: $unbuilt, left out: $left_out"
 [ -z "$failed" ]
