@@ -66,12 +66,11 @@ gcc -O1 -fno-builtin -pthread -o grow grow.c &&
 # up to the bytes in use.
 bands() {
 	"$PERFREC" dump "$1" >"$1.dump" || fail "cannot dump $1"
-	jq -rn 'reduce inputs as $e ({ names: {}, use: {}, at: {}, order: [] };
+	jq -rn 'reduce inputs as $e ({ names: {}, values: {}, at: {} };
 		if $e.kind == "track" and $e.type == "counter" then
 			.names["\($e.track)"] = $e.name
 		elif $e.kind != "counter" then .
 		elif .names["\($e.track)"] == "heap: bytes in use" then
-			.use["\($e.track) \($e.ns)"] = $e.value |
 			.values["\($e.ns)"] += [$e.value]
 		elif .names["\($e.track)"] // "" | startswith("heap: in use by ") then
 			.at["\($e.ns)"]["\($e.track)"] = $e.value
