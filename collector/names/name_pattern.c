@@ -45,7 +45,7 @@ static bool matches_name(const char *pattern, const char *name)
 		return true;
 	/* A cheap test: forms keep the words of a name. */
 	word = fixed_word(pattern, &length);
-	if (!name[strcspn(name, "(<[")] ||
+	if (!name[strcspn(name, "(<[.")] ||
 	    (length && !memmem(name, strlen(name), word, length)))
 		return false;
 	name_fold_plain(name, form);

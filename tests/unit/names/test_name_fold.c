@@ -291,6 +291,8 @@ TEST(name_pattern_matches_full_plain_and_short)
 		name_pattern_matches("nlohmann::basic_json*::dump*", json, ""));
 	ck_assert(name_pattern_matches("*::dump", json, ""));
 	ck_assert(name_pattern_matches("@lib*", json, "/lib/libx.so"));
+	ck_assert(name_pattern_matches("parse_*e", "parse_line.isra.0", ""));
+	ck_assert(!name_pattern_matches("parse", "parse_line.isra.0", ""));
 }
 
 TEST(name_pattern_of_a_name_can_be_typed)
