@@ -92,6 +92,12 @@ static const char *refusal_word(enum what_if_result result)
 	return NULL;
 }
 
+/* 0: the replay had no calls. */
+static json_t *known_number(uint64_t ns)
+{
+	return ns ? json_number(ns) : json_null();
+}
+
 static int print_what_if_json(const struct what_if_line *line,
 			      const struct what_if *answer)
 {
@@ -113,11 +119,11 @@ static int print_what_if_json(const struct what_if_line *line,
 						    line->changes[i].on_cpu_ns)
 					  : json_null()));
 	return json_text_print(
-		json_pack("{s:i, s:o, s:I, s:I, s:o, s:o, s:o, s:o, s:i, s:I, "
+		json_pack("{s:i, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:i, s:I, "
 			  "s:I, s:I, s:I}",
 			  "version", WHAT_IF_VERSION, "changes", list, "run_ns",
-			  (json_int_t)answer->length_ns, "replayed_ns",
-			  (json_int_t)answer->replayed_ns, "refused",
+			  known_number(answer->length_ns), "replayed_ns",
+			  known_number(answer->replayed_ns), "refused",
 			  refusal ? json_string(refusal) : json_null(),
 			  "estimate_ns",
 			  refusal ? json_null()
@@ -145,7 +151,8 @@ static void print_refusal(const struct what_if *answer)
 	case WHAT_IF_ESTIMATE:
 		break;
 	case WHAT_IF_NO_CALLS:
-		puts("the recording has no calls of threads");
+		puts("the recording has no calls of threads: add --patch "
+		     "to perfrec record");
 		break;
 	case WHAT_IF_NO_SWITCHES:
 		puts("the switches of its threads are not known (perfrec "
@@ -186,7 +193,8 @@ static int print_what_if(const struct what_if_line *line,
 	fputs("\nperfrec: ", stdout);
 	text_out(line->dir, stdout);
 	printf("\n\n  run        %s\n",
-	       size_format_ns(answer->length_ns, text));
+	       answer->length_ns ? size_format_ns(answer->length_ns, text)
+				 : "not known");
 	for (uint32_t i = 0; i < line->count; i++) {
 		const struct what_if_change *change = &line->changes[i];
 

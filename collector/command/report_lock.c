@@ -197,8 +197,10 @@ static void say_no_locks(const struct lock_view *view)
 		log_err("'%s' has waits for locks, but none in the chosen part",
 			dir);
 	else if (has_waits)
-		log_err("'%s' has no waits for locks: they were for other "
-			"objects (perfrec report --view wait), or it was "
+		log_err("'%s' has no waits for locks with their wakers: its "
+			"waits were for other objects (perfrec report --view "
+			"wait), or before their threads recorded a call or "
+			"block (add --patch to perfrec record), or it was "
 			"recorded with --locks off",
 			dir);
 	else

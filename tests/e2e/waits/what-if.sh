@@ -43,3 +43,13 @@ expect_status 1
 expect_match out 'perfrec record --sched on'
 run "$PERFREC" what-if 'left -50%' nowhere
 expect_status 1
+
+# Without calls the length of the run is not known.
+run_ok "$PERFREC" record -q -o bare true
+run "$PERFREC" what-if 'left -50%' bare
+expect_status 1
+expect_match out '^  run        not known'
+expect_match out 'no calls of threads: add --patch'
+run "$PERFREC" what-if --json 'left -50%' bare
+expect_eq 'the run' "$(jq -c '[.run_ns, .replayed_ns, .refused]' out)" \
+	'[null,null,"no calls"]'
