@@ -24,6 +24,7 @@ static void add_totals(struct recording *recording,
 	sum->gated += from->gated;
 	sum->refused += from->refused;
 	sum->changes += from->changes;
+	sum->late += from->late;
 	sum->unpatched_processes += from->unpatched_processes;
 	sum->patch_ns += from->patch_ns;
 	sum->held_ns += from->held_ns;
@@ -163,12 +164,14 @@ static void add_told_function(struct recording *recording,
 		.state = from->state == FUNCTION_OFF	   ? TOLD_OFF
 			 : from->state == FUNCTION_COUNTED ? TOLD_COUNTED
 							   : TOLD_SPAN,
+		.late = from->late,
 	};
 
 	/* Leaves out functions that the user excluded. */
 	if (from->by_hand && from->state == FUNCTION_OFF && !from->calls)
 		return;
-	if (total.state != TOLD_SPAN && total.name && total.module)
+	if ((total.state != TOLD_SPAN || total.late) && total.name &&
+	    total.module)
 		recording_add_function(recording, &total);
 }
 

@@ -315,8 +315,9 @@ static const char *function_state(const struct function_total *one)
 {
 	static const char *const states[] = { "span", "counted", "off" };
 
-	return one->calls || one->state != TOLD_SPAN ? states[one->state]
-						     : "none";
+	return one->calls || one->state != TOLD_SPAN || one->late
+		       ? states[one->state]
+		       : "none";
 }
 
 static json_t *summary_functions_json(struct recording *recording,

@@ -69,6 +69,7 @@ int function_table_add(struct function_table *table,
 	entry->inuse_bytes += one->inuse_bytes;
 	entry->temporary_objects += one->temporary_objects;
 	entry->state = MAX(entry->state, one->state);
+	entry->late |= one->late;
 	return 0;
 }
 
@@ -264,7 +265,7 @@ bool function_table_has_hooks(const struct function_table *table,
 	if (!table->pool.item_bytes || !pool_find(&table->pool, &key, &number))
 		return false;
 	total = total_at(table, number);
-	return total->calls || total->state != TOLD_SPAN;
+	return total->calls || total->state != TOLD_SPAN || total->late;
 }
 
 uint32_t function_table_count(const struct function_table *table)

@@ -48,6 +48,7 @@ struct function_total {
 	uint64_t alloc_objects, alloc_bytes, inuse_objects, inuse_bytes;
 	uint64_t temporary_objects;
 	enum function_told state;
+	bool late; /* connected while a program ran, so calls are missing */
 	/* Durations of its calls, or NULL. Owned by the table. */
 	struct histogram *durations;
 };

@@ -144,7 +144,7 @@ struct totals {
 	uint64_t counted_calls; /* that were not recorded */
 	/* Functions whose state can change, of all programs. */
 	struct state_totals {
-		uint64_t known, counted, off, gated, refused, changes;
+		uint64_t known, counted, off, gated, refused, changes, late;
 		uint64_t unpatched_processes, patch_ns, held_ns;
 		uint64_t hooked, recalled, patched, unpatched;
 		uint64_t unplanned_files;

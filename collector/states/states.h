@@ -176,6 +176,8 @@ struct states_function {
 	const char *refused; /* reason why it cannot change, a static text, or
 			      * NULL */
 	bool counted; /* calls is valid */
+	bool late; /* ... but calls are missing: it was connected while the
+		    * program ran */
 	uint64_t calls;
 	uint64_t ended, ended_ns; /* of recorded calls; 0: unknown */
 	uint64_t cost_ns; /* cost of its hooks so far */
@@ -202,6 +204,7 @@ struct states_summary {
 	uint64_t gated;
 	uint64_t refused;
 	uint64_t changes;
+	uint64_t late; /* connected while the program ran; calls are missing */
 	uint64_t unpatched_processes;
 	uint64_t patch_ns; /* collector's time for planning and patching */
 	uint64_t held_ns;

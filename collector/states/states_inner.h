@@ -148,6 +148,8 @@ struct function {
 	bool episode_told; /* the trace has the start of the episode */
 	bool joins; /* connected except parts that came later */
 	bool muted; /* some calls were not recorded: it was counted or off */
+	bool late; /* it was off to be connected while the program ran: nobody
+		    * knows the calls of that moment */
 	const char *refused; /* reason why it cannot change, a static text, or
 			      * NULL */
 	uint64_t draining_ns;

@@ -220,6 +220,7 @@ static void copy_function(const struct states *states, const uint64_t *sums,
 				   ? function->refused
 				   : states->unwritable,
 		.counted = function->connected,
+		.late = function->late,
 		.ended = function->ended,
 		.ended_ns = function->ended_ns,
 	};
@@ -310,6 +311,7 @@ static void add_summed_function(const struct states *states,
 				const struct function *function,
 				struct states_summary *out)
 {
+	out->late += function->late;
 	if (function->parts == NONE) { /* unloaded */
 		out->patched += function->hookless && !function->refused;
 		out->unpatched += function->hookless && function->refused;

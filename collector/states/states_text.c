@@ -426,6 +426,18 @@ static bool is_opened_in(const struct states *states,
 				 states->modules[module].start);
 }
 
+/* @function goes off to be connected while the program runs, which may call it
+ * unnoticed then, and end before it is on again. Nobody notices calls of entry
+ * builds and files without hooks before that either. */
+static void note_late(struct states *states, struct function *function)
+{
+	lock_acquire(&states->lock);
+	function->late |= function->wanted != FUNCTION_OFF &&
+			  !function->entry_build && !function->hookless &&
+			  !function->called;
+	lock_release(&states->lock);
+}
+
 /* Connects functions that are connected elsewhere but not in @process. They are
  * off at first. @hold: only functions of its dlopen() that waits, or NULL.
  * Returns true if there were any. */
@@ -438,14 +450,15 @@ static bool connect_rest(struct states *states,
 	size_t count = 0;
 
 	for (size_t i = 0; list && i < states->function_count; i++) {
-		const struct function *function = &states->functions[i];
+		struct function *function = &states->functions[i];
 
-		if (function->connected && function->parts != NONE &&
-		    (!hold || is_opened_in(states, process, function)) &&
-		    !is_connected_in(states, process, function))
-			count += list_parts(states, process, function,
-					    PATCH_NEITHER, list + count,
-					    states->part_count - count);
+		if (!function->connected || function->parts == NONE ||
+		    (hold && !is_opened_in(states, process, function)) ||
+		    is_connected_in(states, process, function))
+			continue;
+		count += list_parts(states, process, function, PATCH_NEITHER,
+				    list + count, states->part_count - count);
+		note_late(states, function);
 	}
 	if (count)
 		connect_in(states, process, list, count, hold);
@@ -900,10 +913,12 @@ static void connect_all_in(struct states *states,
 	size_t n = 0;
 
 	for (size_t i = 0; i < connecting->count; i++) {
-		const struct function *function =
+		struct function *function =
 			&states->functions[connecting->functions[i]];
 
 		connecting->first[i] = n;
+		if (!connecting->hold)
+			note_late(states, function);
 		/* A refusal of the first process is final. */
 		if (!connecting->known[i] || function->connected)
 			n += list_parts(
