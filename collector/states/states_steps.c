@@ -285,10 +285,14 @@ static void go_quiet(struct states *states, uint32_t *list, size_t count,
 		     enum function_state state)
 {
 	struct function_log *log = arena_setup(states->arena)->functions;
-	bool gated = states_are_gated(states);
-	uint64_t ns = clock_boottime_ns() + (gated ? 0 : AHEAD_NS);
+	bool gated = states_are_gated(states), ahead = false;
 	size_t kept = 0;
+	uint64_t ns;
 
+	/* The log has the others as off already. */
+	for (size_t i = 0; i < count && !gated; i++)
+		ahead |= states->functions[list[i]].state == FUNCTION_DRAINING;
+	ns = clock_boottime_ns() + (ahead ? AHEAD_NS : 0);
 	/* No recorded begin may be later than the entry "off" of the log, or it
 	 * would not be counted. Thunks record no begin by now; the gate still
 	 * does. */
