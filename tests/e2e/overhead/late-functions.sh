@@ -83,7 +83,7 @@ record()
 	rm -f off go end
 	: >stall
 	LD_PRELOAD=$PWD/libslow.so start_daemon --no-cache --count leaf
-	PERFREC_DEADLINE_MS=100 preload "$@" &
+	PERFREC_DEADLINE_MS=5000 preload "$@" &
 	program=$!
 	[ $# -eq 1 ] || wait_for 60 is_counted
 	: >end
