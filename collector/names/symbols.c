@@ -139,6 +139,7 @@ struct shared_file {
 	char **names; /* by function; NULL: not requested */
 	bool objects_read;
 	struct elf_functions objects; /* variables */
+	char **object_names; /* as names */
 
 	struct lock sources_lock; /* guards everything below */
 	bool bounds_read;
@@ -288,13 +289,16 @@ static void free_tables(struct shared_file *file)
 	text_store_free(&file->texts);
 	for (size_t i = 0; file->names && i < file->functions.count; i++)
 		free(file->names[i]);
+	for (size_t i = 0; file->object_names && i < file->objects.count; i++)
+		free(file->object_names[i]);
 	free(file->names);
+	free(file->object_names);
 	free(file->functions.list);
 	free(file->functions.strings);
 	free(file->bounds.list);
 	free(file->objects.list);
 	free(file->objects.strings);
-	file->names = NULL;
+	file->names = file->object_names = NULL;
 	file->objects = (struct elf_functions){ 0 };
 	file->functions = (struct elf_functions){ 0 };
 	file->bounds = (struct elf_bounds){ 0 };
@@ -1278,23 +1282,35 @@ static const struct elf_function *find_covering_function(
 	return vaddr - found->start < found->size ? found : NULL;
 }
 
-/* file.lock held. @room is for names that cannot be kept. */
-static const char *name_of_function(struct symbol_file *view,
-				    const struct elf_function *function,
-				    char room[SYMBOL_NAME_BYTES])
+/* file.lock held. Makes the name of a symbol of @table, and keeps it in *@slot.
+ * @room is for names that cannot be kept. */
+static const char *name_of_symbol(struct symbol_file *view,
+				  const struct elf_functions *table,
+				  const struct elf_function *symbol,
+				  char **slot, char room[SYMBOL_NAME_BYTES])
 {
-	struct shared_file *file = view->file;
-	char **slot = &file->names[function - file->functions.list];
 	const char *kept = *slot;
 
 	if (kept)
 		return kept;
-	symbol_name_make(file->functions.strings + function->name, room);
+	symbol_name_make(table->strings + symbol->name, room);
 	if (charge_file(view, strlen(room) + 1 + sizeof(max_align_t)))
 		*slot = strdup(room);
 	/* Without memory, the name is returned once. */
 	kept = *slot;
 	return kept ? kept : room;
+}
+
+/* file.lock held. */
+static const char *name_of_function(struct symbol_file *view,
+				    const struct elf_function *function,
+				    char room[SYMBOL_NAME_BYTES])
+{
+	struct shared_file *file = view->file;
+
+	return name_of_symbol(view, &file->functions, function,
+			      &file->names[function - file->functions.list],
+			      room);
 }
 
 const char *symbol_file_lookup(struct symbol_file *view, uint64_t vaddr,
@@ -1333,9 +1349,14 @@ static void read_objects(struct symbol_file *view)
 		return;
 	if (!read_file_names(file, fd, reader_objects, &objects, ignored)) {
 		file->objects_read = charge_file(
-			view, objects.string_bytes +
-				      objects.count * sizeof(*objects.list));
-		if (file->objects_read) {
+			view,
+			objects.string_bytes +
+				objects.count * (sizeof(*objects.list) +
+						 sizeof(*file->object_names)));
+		if (file->objects_read)
+			file->object_names =
+				calloc(objects.count + 1, sizeof(char *));
+		if (file->object_names) {
 			file->objects = objects;
 		} else {
 			free(objects.list);
@@ -1350,7 +1371,8 @@ const char *symbol_file_object(struct symbol_file *view, uint64_t vaddr,
 {
 	struct shared_file *file = view->file;
 	const struct elf_function *object;
-	char name[SYMBOL_NAME_BYTES];
+	char room[SYMBOL_NAME_BYTES];
+	const char *name = NULL;
 
 	if (!has_tables(view))
 		return NULL;
@@ -1359,11 +1381,14 @@ const char *symbol_file_object(struct symbol_file *view, uint64_t vaddr,
 		read_objects(view);
 	object = find_covering_function(&file->objects, vaddr);
 	if (object) {
-		symbol_name_make(file->objects.strings + object->name, name);
+		name = name_of_symbol(
+			view, &file->objects, object,
+			&file->object_names[object - file->objects.list], room);
+		name = symbol_cache_string(view->cache, name);
 		*start = object->start;
 	}
 	lock_release(&file->lock);
-	return object ? symbol_cache_string(view->cache, name) : NULL;
+	return name;
 }
 
 int symbol_file_each(struct symbol_file *view, symbol_visit *visit,
