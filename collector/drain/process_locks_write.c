@@ -15,6 +15,7 @@
 #include "collector/drain/note.h"
 #include "collector/drain/process_locks_inner.h"
 #include "collector/names/modules.h"
+#include "collector/names/name_fold.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
 #include "collector/samples/wait_places.h"
@@ -124,10 +125,11 @@ static bool describe_lock(struct process_locks *locks,
 {
 	const struct lock_site *site = NULL;
 	struct symbol function, caller = { .name = "" };
+	char name[NAME_FOLD_BYTES], by[NAME_FOLD_BYTES];
 
 	if (variable->found) {
-		snprintf(out, DESCRIPTION_BYTES, "%.*s", NAME_BYTES_MAX,
-			 variable->name);
+		name_fold(variable->name, name);
+		snprintf(out, DESCRIPTION_BYTES, "%.*s", NAME_BYTES_MAX, name);
 		return true;
 	}
 	if (!variable->module && !strncmp(place, "0x", 2))
@@ -139,10 +141,11 @@ static bool describe_lock(struct process_locks *locks,
 	if (site->caller)
 		modules_resolve(locks->modules, site->caller,
 				site->caller_generation, &caller);
+	name_fold(function.name, name);
+	name_fold(caller.name, by);
 	snprintf(out, DESCRIPTION_BYTES, "first waited for in %.*s%s%.*s",
-		 NAME_BYTES_MAX, function.name,
-		 caller.name[0] ? ", called by " : "", NAME_BYTES_MAX,
-		 caller.name);
+		 NAME_BYTES_MAX, name, by[0] ? ", called by " : "",
+		 NAME_BYTES_MAX, by);
 	return true;
 }
 
