@@ -133,11 +133,11 @@ struct shared_file {
 	bool is_foreign;
 	bool is_late;
 	bool debug_told; /* a bad debug file was logged */
+	bool objects_read;
 	char *error;
 	struct elf_headers headers;
 	struct elf_functions functions;
 	char **names; /* by function; NULL: not requested */
-	bool objects_read;
 	struct elf_functions objects; /* variables */
 	char **object_names; /* as names */
 
