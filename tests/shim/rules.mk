@@ -26,22 +26,23 @@ $(O)/tests/shim/test_thunk: SHIM_TEST_LIBS = $(PKG_LIBS)
 
 # --- programs -----------------------------------------------------------------
 SHIM_VICTIMS = $(patsubst %.c,$(O)/%,$(wildcard tests/shim/victims/*_victim.c)) \
-	  $(VICTIMS)/alloc_cxx_victim
+	  $(VICTIMS)/alloc_cxx_victim $(VICTIMS)/cancel_cxx_victim
 # -z now: lazy binding would need more stack than the hooks do.
 VICTIM_CFLAGS_host = -finstrument-functions -Wl,-z,now
 VICTIM_CFLAGS_figures = -finstrument-functions
 VICTIM_CFLAGS_sync = -finstrument-functions
 VICTIM_CFLAGS_map = -rdynamic
+VICTIM_CFLAGS_cancel_cxx = -finstrument-functions -pthread
 
 $(VICTIMS)/%_victim: tests/shim/victims/%_victim.c
 	$(say) CC $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(BASE) $(CFLAGS) $(VICTIM_CFLAGS_$*) -o $@ $< -lpthread
-$(VICTIMS)/alloc_cxx_victim: tests/shim/victims/alloc_cxx_victim.cc
+$(VICTIMS)/%_cxx_victim: tests/shim/victims/%_cxx_victim.cc
 	$(say) CXX $@
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CXX) -std=c++17 -O1 -g -iquote . -MMD -MP -MF $@.d \
-		-o $@ $<
+		$(VICTIM_CFLAGS_$*_cxx) -o $@ $<
 
 # --- libraries: map_victim's plugins, an allocator beneath alloc_step_victim ---
 SHIM_PLUGINS = $(addprefix $(VICTIMS)/lib,map_plugin_0.so map_plugin_1.so \

@@ -4,6 +4,7 @@
  * other calls leave none.
  */
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -92,28 +93,38 @@ static void read_sync_ring(struct found *found, uint32_t index)
 	}
 }
 
-static struct found run_sync(const char *test, uint32_t asks)
+/* Adds to @found the records of a program of tests/shim/victims: @argv, whose path
+ * this sets. */
+static void run_victim(struct found *found, const char *victim, char *argv[],
+		       uint32_t asks)
 {
-	char *argv[] = { (char *)mini_build_path(
-				 "tests/shim/victims/sync_victim"),
-			 (char *)test, NULL };
 	struct wire_reply settings = { .asks = asks,
 				       .clock = WIRE_CLOCK_BOOTTIME };
-	struct found found = { .one = strcmp(test, "condition") != 0 &&
-				      strcmp(test, "c11") != 0 &&
-				      strcmp(test, "once_left") != 0 &&
-				      strcmp(test, "cancelled") != 0 };
+	char path[64];
 	int status;
 	pid_t pid;
 
+	snprintf(path, sizeof(path), "tests/shim/victims/%s", victim);
+	argv[0] = (char *)mini_build_path(path);
 	mini_collector_start(&g_mini);
 	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
 			 argv);
 	mini_collector_accept(&g_mini, settings, CONTROL_ON);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert_msg(!status, "%s: %d", test, status);
+	ck_assert_msg(!status, "%s: %d", argv[1], status);
 	for (uint32_t i = 0; i < 8; i++)
-		read_sync_ring(&found, i);
+		read_sync_ring(found, i);
+}
+
+static struct found run_sync(const char *test, uint32_t asks)
+{
+	char *argv[] = { NULL, (char *)test, NULL };
+	struct found found = { .one = strcmp(test, "condition") != 0 &&
+				      strcmp(test, "c11") != 0 &&
+				      strcmp(test, "once_left") != 0 &&
+				      strcmp(test, "cancelled") != 0 };
+
+	run_victim(&found, "sync_victim", argv, asks);
 	return found;
 }
 
@@ -281,6 +292,63 @@ TEST(sync_joins_and_ends_of_threads_are_recorded)
 	ck_assert_uint_eq(found.joined, 1);
 	ck_assert_uint_eq(found.ends, 1);
 	ck_assert_uint_eq(found.waits + found.releases, 0);
+	mini_collector_stop(&g_mini);
+}
+
+struct cancel_test {
+	const char *name;
+	enum sync_kind kind;
+	uint32_t got; /* 1: the function is no cancellation point */
+};
+
+static const struct cancel_test g_cancels[] = {
+	{ "cond_wait", SYNC_CONDITION, 0 },
+	{ "cond_timedwait", SYNC_CONDITION, 0 },
+	{ "cond_clockwait", SYNC_CONDITION, 0 },
+	{ "cnd_wait", SYNC_CONDITION, 0 },
+	{ "cnd_timedwait", SYNC_CONDITION, 0 },
+	{ "sem_wait", SYNC_SEMAPHORE, 0 },
+	{ "sem_timedwait", SYNC_SEMAPHORE, 0 },
+	{ "sem_clockwait", SYNC_SEMAPHORE, 0 },
+	{ "join", SYNC_THREAD, 0 },
+	{ "timedjoin", SYNC_THREAD, 0 },
+	{ "clockjoin", SYNC_THREAD, 0 },
+	{ "thrd_join", SYNC_THREAD, 0 },
+	{ "rdlock", SYNC_READ, 1 },
+	{ "wrlock", SYNC_WRITE, 1 },
+	{ "mutex", SYNC_MUTEX, 1 },
+	{ "mtx", SYNC_MUTEX, 1 },
+	{ "barrier", SYNC_BARRIER, 1 },
+	{ "futex", SYNC_FUTEX, 1 },
+	/* The thread waits in the routine, for a semaphore; another thread
+	 * waits for the routine, and runs it then. */
+	{ "once", SYNC_ONCE, 1 },
+};
+
+TEST(sync_cancelled_thread_runs_its_destructors, EACH(0, ARRAY_SIZE(g_cancels)))
+{
+	const struct cancel_test *test = &g_cancels[_i];
+	char *argv[] = { NULL, (char *)test->name, NULL };
+	struct found found = { .one = false };
+
+	run_victim(&found, "cancel_cxx_victim", argv, WIRE_ASK_SYNC);
+	ck_assert_uint_eq(found.joins - found.joined,
+			  test->kind == SYNC_THREAD);
+	if (test->kind != SYNC_THREAD)
+		ck_assert_uint_eq(found.waited[test->kind], 1);
+	ck_assert_uint_eq(found.got, test->got);
+	ck_assert_uint_eq(found.timed_out + found.failed, 0);
+	mini_collector_stop(&g_mini);
+}
+
+/* The first twelve are cancellation points. */
+TEST(sync_thread_cancelled_before_its_wait_runs_its_destructors, EACH(0, 12))
+{
+	char *argv[] = { NULL, (char *)g_cancels[_i].name, "pending", NULL };
+	struct found found = { .one = false };
+
+	run_victim(&found, "cancel_cxx_victim", argv, WIRE_ASK_SYNC);
+	ck_assert_uint_eq(found.got + found.timed_out + found.failed, 0);
 	mini_collector_stop(&g_mini);
 }
 
