@@ -49,6 +49,7 @@ compile()
 		-iquote "$src/nptl" -pthread "$@" 2>>"$work/compiler"
 }
 
+echo 'A file that tst-cancel4.c reads.' >"$work/tests/Makefile"
 : >"$work/compiler"
 for source in "$src"/support/*.c; do
 	object=$work/support/$(basename "$source" .c).o
