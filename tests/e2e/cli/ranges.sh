@@ -129,7 +129,7 @@ begin=$("$PERFREC" find --json --sort time --limit 17 attempt throws.data |
 	jq '.calls[16].begin_ns + 1000000')
 says --from "${begin}ns" --to "$((begin + 1))ns" throws.data
 expect_match out '^  range      [0-9.]+[mu]?s to [0-9.]+[mu]?s: 1 ns of the recording.s '
-expect_match out '^  clipped    2 began before it, 2 went on after it: '
+expect_match out '^  clipped    2 began before it, 2 ended after it: '
 expect_match out '^ +1 +1 ns +100\.0 +1 ns +0 ns  attempt\(int\)$'
 says --from 0s --sort max --limit 1 throws.data
 expect_match out '^  range      0s to the end: '
