@@ -130,10 +130,12 @@ static double ramp_until(const struct ramp *ramp, uint64_t ns)
 {
 	const size_t after =
 		search_first(i, ramp->count, ramp->corners[i].ns > ns);
-	const struct ramp_corner *corner = &ramp->corners[after - 1];
+	const struct ramp_corner *corner;
 
-	return after ? corner->sum + corner->slope * (double)(ns - corner->ns)
-		     : 0;
+	if (!after)
+		return 0;
+	corner = &ramp->corners[after - 1];
+	return corner->sum + corner->slope * (double)(ns - corner->ns);
 }
 
 /* Returns at most the length of the stretch: sums of slopes are not exact. */
