@@ -201,7 +201,7 @@ static void say_no_locks(const struct lock_view *view)
 			"waits were for other objects (perfrec report --view "
 			"wait), or before their threads recorded a call or "
 			"block (add --patch to perfrec record), or it was "
-			"recorded with --locks off",
+			"recorded with --locks off or --keep last",
 			dir);
 	else
 		log_err("'%s' has no waits of threads with a recorded call or "

@@ -362,7 +362,11 @@ static uint32_t what_to_ask(const struct collector *collector)
 
 	if (collector->options->sched)
 		asks |= WIRE_ASK_END;
-	if (collector->options->sched && collector->options->locks)
+	/* Waits for locks are written when all threads' records are there, maybe
+	 * long after the end of their thread. --keep last forgets its tracks
+	 * then. */
+	if (collector->options->sched && collector->options->locks &&
+	    !collector->options->keep_last)
 		asks |= WIRE_ASK_SYNC;
 	/* Waits are only read if the kernel reports context switches. */
 	if (collector->options->sched && collector->cpu)
