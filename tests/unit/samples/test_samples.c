@@ -122,7 +122,7 @@ static int64_t sum(const char *top, size_t value)
 	return all;
 }
 
-static struct sample *new_sample(uint32_t stack_bytes)
+static struct sample *plain_sample(uint32_t stack_bytes)
 {
 	struct sample *sample = sample_new(stack_bytes);
 
@@ -138,7 +138,7 @@ static struct sample *new_sample(uint32_t stack_bytes)
 
 static struct sample *chain(uint64_t number)
 {
-	struct sample *sample = new_sample(FRAMES * 16);
+	struct sample *sample = plain_sample(FRAMES * 16);
 	uint64_t *word = (uint64_t *)(void *)sample->stack;
 
 	for (int i = 0; i < FRAMES; i++, number /= 16) {
@@ -177,18 +177,18 @@ TEST(samples_are_counted_by_thread_and_stack)
 
 TEST(samples_without_stack_are_unknown)
 {
-	struct sample *sample = new_sample(0);
+	struct sample *sample = plain_sample(0);
 
 	sample->kind = SAMPLE_KERNEL;
 	samples_post(g.samples, sample);
-	sample = new_sample(0);
-	sample->reg[RECORD_REG_IP] = (uintptr_t)new_sample + 1;
+	sample = plain_sample(0);
+	sample->reg[RECORD_REG_IP] = (uintptr_t)plain_sample + 1;
 	samples_post(g.samples, sample);
-	samples_post(g.samples, new_sample(0));
+	samples_post(g.samples, plain_sample(0));
 	finish();
 	ck_assert_int_eq(sum("[kernel]", 0), 1);
 	ck_assert_int_eq(sum("[unknown]", 0), 1);
-	ck_assert_int_eq(sum("new_sample", 0), 1);
+	ck_assert_int_eq(sum("plain_sample", 0), 1);
 	ck_assert(pb_has_comment(g.read, "2 samples had no stack"));
 }
 
@@ -219,7 +219,7 @@ TEST(samples_of_the_kernel_have_its_functions)
 
 	for (int i = 0; i < 2; i++) {
 		struct sample *sample = sample_new_kernel(0, stack, 3),
-			      *usual = new_sample(0);
+			      *usual = plain_sample(0);
 
 		ck_assert_ptr_nonnull(sample);
 		ck_assert_int_eq(sample->kind, SAMPLE_KERNEL);
@@ -256,7 +256,7 @@ static struct sample *new_wait(const char *object, uint64_t ns)
 	ck_assert_str_eq(sample_object(sample), object);
 	sample->tid = 8;
 	strcpy(sample->thread, "thread");
-	sample->reg[RECORD_REG_IP] = (uintptr_t)new_sample + 1;
+	sample->reg[RECORD_REG_IP] = (uintptr_t)plain_sample + 1;
 	sample->count = 1;
 	sample->weight_ns = ns;
 	return sample;
@@ -266,7 +266,7 @@ TEST(samples_of_waits_are_below_what_they_wait_on)
 {
 	char object[32];
 
-	samples_post(g.samples, new_sample(0));
+	samples_post(g.samples, plain_sample(0));
 	for (int i = 0; i < 100; i++) {
 		snprintf(object, sizeof(object), "[pipe %d]", i % 2);
 		ck_assert(samples_post(g.samples, new_wait(object, 1000)));
@@ -325,14 +325,14 @@ TEST(samples_that_find_no_room_keep_the_total)
 	samples_take_blocks(g.samples, take, NULL);
 	pthread_mutex_lock(&g_hold);
 	for (int i = 0; i < BLOCKS; i++) {
-		struct sample *sample = new_sample(i % 2 ? 0 : 4096);
+		struct sample *sample = plain_sample(i % 2 ? 0 : 4096);
 
 		sample->kind = i % 2 ? SAMPLE_FREE : SAMPLE_ALLOC;
 		ck_assert(samples_post(g.samples, sample));
 		if (i)
 			continue;
 		for (int j = 0; j < ALL; j++)
-			lost += !samples_post(g.samples, new_sample(16384));
+			lost += !samples_post(g.samples, plain_sample(16384));
 	}
 	/* A few of the blocks may get the remaining room. */
 	ck_assert_uint_ge(samples_lost_stacks(g.samples), BLOCKS / 2 - 6);
@@ -465,7 +465,7 @@ TEST(samples_of_another_recording_wait_for_their_own_files_only)
 	samples_take_blocks(g.samples, take, NULL);
 	pthread_mutex_lock(&g_hold);
 	for (int i = 0; i < 2; i++) {
-		struct sample *sample = new_sample(i ? 0 : 4096);
+		struct sample *sample = plain_sample(i ? 0 : 4096);
 
 		sample->kind = i ? SAMPLE_FREE : SAMPLE_ALLOC;
 		ck_assert(samples_post(g.samples, sample));
@@ -512,7 +512,7 @@ TEST(trace_of_a_stack_has_no_frame_for_its_request)
 {
 	const uint64_t ip = 0x123456789;
 	struct stacks *stacks = samples_stacks(g.samples);
-	struct sample *sample = new_sample(0);
+	struct sample *sample = plain_sample(0);
 	uint32_t stack = STACKS_ROOT, root;
 	struct trace_stacks *trace;
 	struct stack_frame label;
