@@ -49,6 +49,8 @@ struct sched_step sched_track_apply(struct sched_track *track,
 {
 	struct sched_step step = { 0 };
 
+	if (track->state == SCHED_ENDED)
+		return step;
 	switch (event->kind) {
 	case KERNEL_IN:
 		step = end_track_stretch(track, event->ns,

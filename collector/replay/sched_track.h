@@ -59,8 +59,10 @@ struct sched_step {
 
 /* Applies @event. A thread that is known from its start has a first anchor of 0
  * there. If two events cannot follow each other, such as two ends of running,
- * an event between them was lost and the time between them is unknown. Returns
- * the stretch that ended, or an empty one if the event changes no state. */
+ * an event between them was lost and the time between them is unknown. After the
+ * end of the thread events change nothing: records of other threads may be lost
+ * then. Returns the stretch that ended, or an empty one if the event changes no
+ * state. */
 struct sched_step sched_track_apply(struct sched_track *track,
 				    const struct kernel_event *event);
 /* Adds the time until @ns in the current state to the sums, and returns it as a

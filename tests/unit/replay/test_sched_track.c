@@ -108,3 +108,20 @@ TEST(thread_that_has_ended_has_no_more_time)
 	ck_assert_uint_eq(sched_track_look(&g_track, 90).ns, 0);
 	ck_assert_uint_eq(g_track.sums.on_ns, 20);
 }
+
+/* Such as a loss of records of other threads, or its end once more. */
+TEST(events_after_the_end_change_nothing)
+{
+	const enum kernel_event_kind kind[] = { KERNEL_UNKNOWN, KERNEL_IN,
+						KERNEL_BLOCKED, KERNEL_EXIT };
+
+	apply(KERNEL_IN, 10, 0);
+	apply(KERNEL_EXIT, 30, 0);
+	for (size_t i = 0; i < ARRAY_SIZE(kind); i++) {
+		ck_assert_int_eq(apply(kind[i], 50 + i, 0).state, SCHED_NONE);
+		ck_assert_int_eq(g_track.state, SCHED_ENDED);
+		ck_assert_uint_eq(g_track.since_ns, 30);
+	}
+	ck_assert_uint_eq(sched_track_look(&g_track, 90).ns, 0);
+	ck_assert_uint_eq(g_track.sums.on_ns, 20);
+}
