@@ -454,10 +454,10 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 			 const struct lock_wait *wait, struct lock_event *event)
 {
 	const struct lock_stretch whole = { wait->from_ns, wait->to_ns };
-	const bool forgot = known->forgotten_ns >= wait->from_ns;
-	struct shares shares = {
-		.unknown_ns = wait->is_cut || forgot ? UNPROVED_NS : 0,
-	};
+	/* Sleeps or releases are missing. */
+	const bool is_partial =
+		wait->is_cut || known->forgotten_ns >= wait->from_ns;
+	struct shares shares = { .unknown_ns = is_partial ? UNPROVED_NS : 0 };
 	struct hold last = { .ns = wait->to_ns };
 	uint64_t before_ns = MAX(wait->from_ns, known->forgotten_ns);
 	bool has_release = false;
@@ -471,11 +471,11 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 	if (!wait->has_stretches)
 		has_release = follow_stretch(known, wait, &whole, &shares,
 					     &event->woke);
-	if (!has_release || forgot)
+	if (!has_release || is_partial)
 		event->woke = (struct hold){ 0 };
 	if (wait->kind == SYNC_THREAD)
 		event->woke = end_of_thread(locks, known, wait);
-	else if (lock_has_holders(wait->kind) && !has_release && !forgot &&
+	else if (lock_has_holders(wait->kind) && !has_release && !is_partial &&
 		 wait->count <= 1 && !known->silent)
 		event->woke = early_release(locks, known, wait);
 	prove_waker(locks, known, wait, event);

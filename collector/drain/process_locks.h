@@ -56,7 +56,7 @@ struct lock_wait {
 	uint8_t kind;
 	uint8_t result; /* enum sync_result, or LOCK_WAIT_PROCESS_ENDED */
 	bool has_stretches; /* the kernel's switches are known */
-	bool is_cut; /* there were more stretches */
+	bool is_cut; /* the last stretch stands for several */
 	uint32_t count;
 	/* When the thread was off the CPU within the wait, until it was woken
 	 * and had a CPU again. */

@@ -22,7 +22,8 @@
 #include "shared/record_ext.h"
 #include "shared/ring_shm.h"
 
-/* More than these of a wait are one, and unknown: it has no holder. */
+/* Of a wait; the last one takes in all later ones. Then the records prove no
+ * holder and no waker. */
 #define STRETCHES_MAX 64
 
 /* The object of a wait for room in the thread's ring. */
@@ -221,11 +222,13 @@ static void add_wait_stretch(struct thread_locks *locks,
 			     const struct thread_wait *wait)
 {
 	locks->wait.waker = wait->waker;
-	if (locks->wait.count == STRETCHES_MAX)
+	if (locks->wait.count == STRETCHES_MAX) {
 		locks->wait.is_cut = true;
-	else
-		locks->stretch[locks->wait.count++] =
-			(struct lock_stretch){ wait->from_ns, wait->to_ns };
+		locks->stretch[STRETCHES_MAX - 1].to_ns = wait->to_ns;
+		return;
+	}
+	locks->stretch[locks->wait.count++] =
+		(struct lock_stretch){ wait->from_ns, wait->to_ns };
 }
 
 bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait)

@@ -216,6 +216,41 @@ TEST(thread_locks_page_fault_in_a_wait_is_a_part_of_it)
 	ck_assert(!trace_has("outside"));
 }
 
+static bool trace_has_time(uint64_t ns)
+{
+	uint8_t text[16];
+
+	return memmem(g_trace, g_trace_bytes, text,
+		      (size_t)(varint_put(text, ns) - text));
+}
+
+/* Not all of its sleeps are kept, nor the one that the last release ended. The wait
+ * lasts until the end of the last one. */
+TEST(thread_locks_wait_with_many_sleeps_proves_no_waker, EACH(0, 2))
+{
+	const uint64_t sleeps = 70, end_ms = 12 + 2 * (sleeps - 1);
+	uint64_t end_ns;
+
+	begin_rig();
+	end_ns = g_rig->start_ns + end_ms * MS;
+	g_rig->thread[1].cpu = (void *)g_rig; /* has switches */
+	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
+	for (uint64_t i = 0; i < sleeps; i++) {
+		sleep_in_futex(1, 11 + 2 * i, 12 + 2 * i, "[mutex many]");
+		put(i < 65 ? 0 : 2, EXT_SYNC_RELEASE, SYNC_MUTEX, 12 + 2 * i,
+		    LOCK, 0);
+	}
+	if (_i)
+		put(1, EXT_SYNC_WAITED, SYNC_GOT, end_ms, LOCK, 0);
+	else
+		put(1, EXT_SYNC_RELEASE, SYNC_THREAD, end_ms + 1, OTHER, 0);
+	g_rig->thread[1].cpu = NULL;
+	end_rig();
+	ck_assert(trace_has("unknown"));
+	ck_assert(!trace_has("_by_tid"));
+	ck_assert(trace_has_time(end_ns));
+}
+
 /* A handler's calls are inside of the call that waits. */
 TEST(thread_locks_wait_goes_on_in_a_signal_handler)
 {
