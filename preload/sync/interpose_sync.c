@@ -43,26 +43,23 @@
 
 uint32_t g_sync_recording;
 
-/* X(name, parameters, arguments): the wrapped functions; all return int. */
-#define SYNC_FUNCTIONS(X)                                                     \
-	X(pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))             \
-	X(pthread_mutex_timedlock,                                            \
-	  (pthread_mutex_t * mutex, const struct timespec *until),            \
-	  (mutex, until))                                                     \
-	X(pthread_mutex_clocklock,                                            \
-	  (pthread_mutex_t * mutex, clockid_t clock,                          \
-	   const struct timespec *until),                                     \
-	  (mutex, clock, until))                                              \
-	X(pthread_mutex_unlock, (pthread_mutex_t * mutex), (mutex))           \
-	X(sem_wait, (sem_t * semaphore), (semaphore))                         \
-	X(sem_timedwait, (sem_t * semaphore, const struct timespec *until),   \
-	  (semaphore, until))                                                 \
-	X(sem_clockwait,                                                      \
-	  (sem_t * semaphore, clockid_t clock, const struct timespec *until), \
-	  (semaphore, clock, until))                                          \
-	X(sem_post, (sem_t * semaphore), (semaphore))
-
-SYNC_FUNCTIONS(REAL_FUNCTION)
+REAL_FUNCTION(pthread_mutex_lock, (pthread_mutex_t * mutex), (mutex))
+REAL_FUNCTION(pthread_mutex_timedlock,
+	      (pthread_mutex_t * mutex, const struct timespec *until),
+	      (mutex, until))
+REAL_FUNCTION(pthread_mutex_clocklock,
+	      (pthread_mutex_t * mutex, clockid_t clock,
+	       const struct timespec *until),
+	      (mutex, clock, until))
+REAL_FUNCTION(pthread_mutex_unlock, (pthread_mutex_t * mutex), (mutex))
+REAL_FUNCTION(sem_wait, (sem_t * semaphore), (semaphore))
+REAL_FUNCTION(sem_timedwait, (sem_t * semaphore, const struct timespec *until),
+	      (semaphore, until))
+REAL_FUNCTION(sem_clockwait,
+	      (sem_t * semaphore, clockid_t clock,
+	       const struct timespec *until),
+	      (semaphore, clock, until))
+REAL_FUNCTION(sem_post, (sem_t * semaphore), (semaphore))
 
 void interpose_sync_record(bool on)
 {
