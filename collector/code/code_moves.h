@@ -71,8 +71,8 @@ struct code_moves {
 int code_moves_add(struct code_moves *moves, const struct code_facts *facts,
 		   size_t index, struct code_found *found);
 /* The same for a piece that is a function, but only sets *@refusal if it cannot
- * be moved: a function of an entry build also has other sites. Its call of the
- * stub is left out of the body. */
+ * be moved: a function of an entry build also has other sites. The body has no call
+ * of the stub. */
 int code_moves_try(struct code_moves *moves, const struct code_facts *facts,
 		   size_t index, struct code_found *found, uint8_t *refusal);
 void code_moves_release(struct code_moves *moves);

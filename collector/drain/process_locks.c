@@ -428,8 +428,9 @@ static struct hold end_of_thread(struct process_locks *locks,
 }
 
 /* Sets event->woke to the release of the kernel's waker, without a time if that
- * has none. A condition with several stretches may have waited for its mutex at
- * last, so the kernel's waker is not the one who signalled. */
+ * has none. A wait for a condition with several stretches may have ended with one
+ * for the mutex: then the kernel's waker released the mutex, and did not
+ * signal. */
 static void prove_waker(struct process_locks *locks,
 			const struct known_lock *known,
 			const struct lock_wait *wait, struct lock_event *event)

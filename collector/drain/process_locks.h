@@ -32,7 +32,7 @@ struct lock_thread {
 /* A further result of a wait: the process ended meanwhile. */
 enum { LOCK_WAIT_PROCESS_ENDED = SYNC_RESULTS };
 
-/* The innermost function that waits, and the one that called it. 0: none. */
+/* The innermost function that waits, and its caller. 0: none. */
 struct lock_site {
 	uint64_t function, caller;
 	uint32_t generation; /* of the load map at the wait */

@@ -83,7 +83,7 @@ struct process_locks {
 	uint64_t salt; /* of flows */
 	struct known_lock *bucket[LOCK_BUCKETS];
 	uint32_t lock_count;
-	uint64_t forgotten_ns; /* as of a known lock, of all others */
+	uint64_t forgotten_ns; /* the same, of locks that are not known */
 	/* Waits whose waker by the records is the kernel's, or not. */
 	uint64_t right_ns, unknown_ns, wrong_ns;
 	/* Jobs thread only: */

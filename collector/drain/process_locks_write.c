@@ -264,7 +264,7 @@ static void write_lock_wait(struct process_locks *locks,
 	wait_events_put(&locks->out, TYPE_SLICE_END, uuid, event->to_ns, NULL);
 }
 
-/* Returns a track of @thread that is free from @from_ns on, or 0. */
+/* Returns a track of @thread that is free when @event begins, or 0. */
 static uint64_t hold_track(struct process_locks *locks,
 			   struct written_thread *thread,
 			   const struct lock_event *event)

@@ -24,8 +24,8 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
  * locks. As a part of a recorded wait it only names the lock. Returns false
  * if the caller must write it. */
 bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait);
-/* The process of @thread ended at @end_ns (BOOTTIME; 0: unknown), and the thread
- * with it: a wait that goes on ends there. */
+/* Ends the current wait of @thread, if any, at @end_ns (BOOTTIME; 0: unknown), when
+ * its process ended, and the thread with it. */
 void thread_locks_end_wait(struct thread *thread, uint64_t end_ns);
 /* Called after each visit of the ring. */
 void thread_locks_flush(struct thread *thread);

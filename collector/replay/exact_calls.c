@@ -120,7 +120,7 @@ static void search_stack(void *context, struct replay *replay)
 		    search->place[node->index].node == node)
 			search->place[node->index].calls++;
 	}
-	/* Before it reads their times. */
+	/* function_log_state() relies on this look at the count. */
 	if (replay->log)
 		(void)function_log_changes(replay->log);
 	for (size_t i = first; i < search->places; i++) {

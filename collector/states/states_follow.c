@@ -363,7 +363,7 @@ void states_follow_modules(struct states *states)
 /* --- late modules -------------------------------------------------------- */
 
 /* Returns how many entry-build functions of the module at @index are connected
- * in @process. Sets *@late to the number of those that are not moved. */
+ * in @process. Sets *@late to how many of these functions are not moved. */
 static size_t count_heard(const struct states *states,
 			  const struct states_process *process, uint32_t index,
 			  size_t *late)

@@ -37,8 +37,8 @@ bool module_of(uint64_t function, struct module *module);
 bool module_is(uint64_t address, const void *handle);
 
 /* Returns true if the file of @module, which stays loaded, is deleted or soon
- * will be. Makes a system call. Returns false without one if a seccomp filter may
- * kill the program for it. */
+ * will be. Makes a system call, except where a seccomp filter may kill the program
+ * for it: there it returns false. */
 bool module_is_gone(const struct module *module);
 
 /* Sets @out to the ranges of the module's dynamic symbols and of their names;

@@ -126,7 +126,7 @@ ATTR_EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 #define ONCE_RUNS 1 /* a thread runs the routine now */
 #define ONCE_DONE 2
 
-/* A thread waits for another one that runs the routine. */
+/* A thread waits while another one runs the routine. */
 struct once_wait {
 	pthread_once_t *once;
 	void (*routine)(void);

@@ -66,7 +66,7 @@ static bool waits_to_read(const pthread_rwlock_t *lock)
 	return sync_is_recorded() && (int)rwlock_writer(lock) != sync_own_tid();
 }
 
-/* Returns true if @word is of a lock that a writer cannot take at once. */
+/* Returns true if a writer has to wait for a lock with this @word. */
 static bool is_taken(uint32_t word)
 {
 	return word & RW_WRITER_LOCKED ||
