@@ -51,11 +51,13 @@ static size_t page_bytes(void)
 /* Follows CLOCK_MONOTONIC, which stops while the machine is suspended. */
 static void set_monotonic_offset(struct perf_buffers *buffers)
 {
-	uint64_t ns = clock_monotonic_ns();
-	uint64_t offset_ns = clock_boottime_ns() - ns;
+	const uint64_t ns = clock_monotonic_ns();
+	const uint64_t offset_ns = clock_boottime_ns() - ns;
 
-	/* Less is the time between the two readings, at most. */
-	if (offset_ns - buffers->offset_ns > SUSPEND_NS_MIN)
+	/* Less is the time between the two readings. So is more, if this thread
+	 * lost its CPU there; the next call tries again. */
+	if (offset_ns - buffers->offset_ns > SUSPEND_NS_MIN &&
+	    clock_monotonic_ns() - ns < SUSPEND_NS_MIN)
 		buffers->offset_ns = offset_ns;
 }
 
