@@ -19,6 +19,7 @@ gcc -g -shared -fPIC -o liblibrary.so library.c || fail "the library does not co
 
 cat >names.c <<'SOURCE'
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -64,6 +65,10 @@ int main(void)
 		pthread_create(&threads[i], 0, run, locks[i]);
 	}
 	pthread_barrier_wait(&start);
+	/* The word says that a thread waits; such a wait is not too short. */
+	for (int i = 0; i < count; i++)
+		while (*(volatile int *)locks[i] != 2)
+			sched_yield();
 	nanosleep(&nap, 0);
 	for (int i = 0; i < count; i++)
 		pthread_mutex_unlock(locks[i]);
