@@ -22,8 +22,8 @@
 #include "shared/record_ext.h"
 #include "shared/ring_shm.h"
 
-/* Of a wait; the last one takes in all later ones. Then the records prove no
- * holder and no waker. */
+/* A wait has at most this many. The last one then stands for all later ones, and
+ * the records prove no holder and no waker. */
 #define STRETCHES_MAX 64
 
 /* The object of a wait for room in the thread's ring. */

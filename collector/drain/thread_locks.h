@@ -24,8 +24,8 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
  * locks. As a part of a recorded wait it only names the lock. Returns false
  * if the caller must write it. */
 bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait);
-/* Ends the current wait of @thread, if any, at @end_ns (BOOTTIME; 0: unknown), when
- * its process ended, and the thread with it. */
+/* Ends the current wait, if any, of a @thread that ends with its process at @end_ns
+ * (BOOTTIME; 0: unknown). */
 void thread_locks_end_wait(struct thread *thread, uint64_t end_ns);
 /* Called after each visit of the ring. */
 void thread_locks_flush(struct thread *thread);

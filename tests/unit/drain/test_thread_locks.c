@@ -224,8 +224,8 @@ static bool trace_has_time(uint64_t ns)
 		      (size_t)(varint_put(text, ns) - text));
 }
 
-/* Not all of its sleeps are kept, nor the one that the last release ended. The wait
- * lasts until the end of the last one. */
+/* Its first 64 sleeps are kept, and the last release ended a later one. The wait
+ * lasts until the end of its last sleep. */
 TEST(thread_locks_wait_with_many_sleeps_proves_no_waker, EACH(0, 2))
 {
 	const uint64_t sleeps = 70, end_ms = 12 + 2 * (sleeps - 1);
