@@ -14,10 +14,10 @@
 #include <stdlib.h>
 
 #include "collector/base/grow.h"
-#include "collector/base/search.h"
 #include "collector/names/name_pattern.h"
 #include "collector/read/all_waits.h"
 #include "collector/read/open_calls.h"
+#include "collector/read/ramp.h"
 #include "collector/read/trace_bounds.h"
 #include "collector/read/trace_switches.h"
 #include "collector/read/what_if_replay.h"
@@ -30,16 +30,6 @@
 /* With the error of the unchanged run it fits into the numbers of JSON. */
 #define NS_MAX 8e18
 #define IS_KNOWN (1u << WHAT_IF_CHANGES_MAX) /* in what_if_graph.names */
-
-/* An amount that grows evenly over stretches of time. */
-struct ramp {
-	struct ramp_corner {
-		uint64_t ns;
-		double slope; /* from here on; before ramp_finish(): its change */
-		double sum; /* up to here */
-	} * corners;
-	size_t count, room;
-};
 
 /* A thread begins a wait, or ends one of another thread. */
 struct what_if_point {
@@ -81,71 +71,6 @@ struct what_if_graph {
 	uint32_t *names; /* by number of a text: its changes, and IS_KNOWN */
 	uint32_t name_room;
 };
-
-/* --- ramps ---------------------------------------------------------------- */
-
-static int ramp_add(struct ramp *ramp, struct budget *budget, uint64_t from_ns,
-		    uint64_t to_ns, double amount)
-{
-	double slope;
-
-	if (from_ns >= to_ns)
-		return 0;
-	if (grow_array_from(budget, ramp->corners, ramp->room, ramp->count + 2))
-		return -ENOMEM;
-	slope = amount / (double)(to_ns - from_ns);
-	ramp->corners[ramp->count++] =
-		(struct ramp_corner){ .ns = from_ns, .slope = slope };
-	ramp->corners[ramp->count++] =
-		(struct ramp_corner){ .ns = to_ns, .slope = -slope };
-	return 0;
-}
-
-static int compare_corners(const void *left, const void *right)
-{
-	const struct ramp_corner *a = left, *b = right;
-
-	return (a->ns > b->ns) - (a->ns < b->ns);
-}
-
-static void ramp_finish(struct ramp *ramp)
-{
-	double slope = 0, sum = 0;
-
-	if (ramp->count)
-		qsort(ramp->corners, ramp->count, sizeof(*ramp->corners),
-		      compare_corners);
-	for (size_t i = 0; i < ramp->count; i++) {
-		struct ramp_corner *corner = &ramp->corners[i];
-
-		if (i)
-			sum += slope * (double)(corner->ns - corner[-1].ns);
-		slope += corner->slope;
-		corner->slope = slope;
-		corner->sum = sum;
-	}
-}
-
-static double ramp_until(const struct ramp *ramp, uint64_t ns)
-{
-	const size_t after =
-		search_first(i, ramp->count, ramp->corners[i].ns > ns);
-	const struct ramp_corner *corner;
-
-	if (!after)
-		return 0;
-	corner = &ramp->corners[after - 1];
-	return corner->sum + corner->slope * (double)(ns - corner->ns);
-}
-
-/* Returns at most the length of the stretch: sums of slopes are not exact. */
-static double ramp_between(const struct ramp *ramp, uint64_t from_ns,
-			   uint64_t to_ns)
-{
-	double grown = ramp_until(ramp, to_ns) - ramp_until(ramp, from_ns);
-
-	return MAX(0.0, MIN(grown, (double)(to_ns - from_ns)));
-}
 
 /* --- CPUs ----------------------------------------------------------------- */
 
