@@ -82,6 +82,8 @@ static const char *refusal_word(enum what_if_result result)
 		return "CPU-bound";
 	case WHAT_IF_NOT_REPRODUCED:
 		return "not reproduced";
+	case WHAT_IF_CIRCLE:
+		return "circle of waits";
 	case WHAT_IF_OTHER_PROGRAMS:
 		return "other programs";
 	case WHAT_IF_UNKNOWN_WAITS:
@@ -92,7 +94,6 @@ static const char *refusal_word(enum what_if_result result)
 	return NULL;
 }
 
-/* 0: the replay had no calls. */
 static json_t *known_number(uint64_t ns)
 {
 	return ns ? json_number(ns) : json_null();
@@ -165,6 +166,10 @@ static void print_refusal(const struct what_if *answer)
 		       "change\n",
 		       answer->result == WHAT_IF_CPU_BOUND ? "CPU-bound: " : "",
 		       size_format_ns(answer->replayed_ns, time));
+		break;
+	case WHAT_IF_CIRCLE:
+		puts("its threads wait for each other when they are replayed; "
+		     "some of its wakers must be wrong");
 		break;
 	case WHAT_IF_OTHER_PROGRAMS:
 		printf("between %s and %s; other programs had the "

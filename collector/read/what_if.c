@@ -546,7 +546,7 @@ static int replay_all(const struct what_if_graph *graph)
 		.step_count = graph->step_count,
 		.threads = threads,
 		.thread_count = graph->thread_count,
-		.cpus = out->cpus,
+		.cpus = MAX(out->cpus, 1),
 		.last = graph->threads[graph->last].end - 1,
 	};
 	double ns[ARRAY_SIZE(modes)], error, low, high;
@@ -558,15 +558,16 @@ static int replay_all(const struct what_if_graph *graph)
 	for (size_t i = 0; !err && i < ARRAY_SIZE(modes); i++)
 		err = what_if_replay(&replay, modes[i], &ns[i]);
 	free(threads);
-	if (err && err != -EDEADLK)
-		return err;
+	out->result = WHAT_IF_CIRCLE;
+	if (err)
+		return err == -EDEADLK ? 0 : err;
 	out->result = ramp_between(&graph->busy, graph->begin_ns,
 				   graph->begin_ns + out->length_ns) >
 				      (double)out->length_ns / 2
 			      ? WHAT_IF_CPU_BOUND
 			      : WHAT_IF_NOT_REPRODUCED;
-	out->replayed_ns = err ? 0 : (uint64_t)ns[0];
-	if (err || ns[0] < 1)
+	out->replayed_ns = (uint64_t)ns[0];
+	if (ns[0] < 1)
 		return 0;
 	error = fabs(ns[0] / (double)out->length_ns - 1);
 	if (error * 100 > WHAT_IF_ERROR_MAX)

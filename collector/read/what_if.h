@@ -37,6 +37,7 @@ enum what_if_result {
 	/* Replayed without a change, the run has another length: */
 	WHAT_IF_CPU_BOUND, /* its threads had all CPUs most of the time */
 	WHAT_IF_NOT_REPRODUCED,
+	WHAT_IF_CIRCLE, /* or none: its threads wait for each other */
 	/* The range is too wide: */
 	WHAT_IF_OTHER_PROGRAMS, /* they had the CPUs */
 	WHAT_IF_UNKNOWN_WAITS,
@@ -47,7 +48,8 @@ struct what_if {
 	enum what_if_result result;
 	uint64_t
 		length_ns; /* from the first call to the end of the first thread */
-	uint64_t replayed_ns; /* its length, replayed without a change */
+	/* Its length, replayed without a change; 0: not known. */
+	uint64_t replayed_ns;
 	/* All of these in proportion to length_ns; 0: not known. */
 	uint64_t estimate_ns, low_ns, high_ns;
 	uint32_t cpus; /* that threads of the recording used */

@@ -253,6 +253,21 @@ TEST(what_if_refuses_a_run_that_it_does_not_understand)
 	ck_assert_uint_eq(g_answer.estimate_ns, 0);
 }
 
+/* t0 and t1 wait until 200, and each ended the wait of the other. */
+TEST(what_if_threads_wait_in_a_circle)
+{
+	rig_call(0, MAIN, 0, 900 * US);
+	rig_call(1, WORK, 0, 900 * US);
+	rig_wait(0, MUTEX, WOKEN("101"), 100 * US, 200 * US, 0);
+	rig_wait(1, MUTEX, WOKEN("100"), 100 * US, 200 * US, 0);
+	RAN({ 0, 0, 0, 100, WAITS }, { 0, 0, 200, 900, WAITS },
+	    { 1, 1, 0, 100, WAITS }, { 1, 1, 200, 900, WAITS });
+	ask_half("work");
+	ck_assert_int_eq(g_answer.result, WHAT_IF_CIRCLE);
+	ck_assert_uint_eq(g_answer.replayed_ns, 0);
+	ck_assert_uint_eq(g_answer.estimate_ns, 0);
+}
+
 TEST(what_if_a_run_would_take_centuries)
 {
 	struct what_if_change change = { .pattern = "main", .factor = 1e30 };
