@@ -61,6 +61,43 @@ static bool parse_change(char *text, struct what_if_change *out)
 	return *text;
 }
 
+/* Takes the changes and the folder behind optind. Returns OPTS_GO_ON, or
+ * OPTS_WRONG after a message. */
+static int take_what_if_operands(struct what_if_line *line, int argc,
+				 char **argv)
+{
+	for (int i = optind; i < argc; i++) {
+		struct what_if_change change;
+
+		if (!parse_change(argv[i], &change)) {
+			if (i == argc - 1 && line->count && argv[i][0]) {
+				line->dir = argv[i];
+				break;
+			}
+			log_err("'%.200s' is no change: write 'FUNC -N%%', "
+				"such as 'parse* -50%%'",
+				argv[i]);
+			return OPTS_WRONG;
+		}
+		if (change.pattern[0] == '@') {
+			log_err("'%.200s': give the name of a function: a "
+				"trace has no modules",
+				change.pattern);
+			return OPTS_WRONG;
+		}
+		if (line->count == WHAT_IF_CHANGES_MAX) {
+			log_err("more than %d changes", WHAT_IF_CHANGES_MAX);
+			return OPTS_WRONG;
+		}
+		line->changes[line->count++] = change;
+	}
+	if (line->count)
+		return OPTS_GO_ON;
+	log_err("give a change, and maybe the folder of a recording: "
+		"perfrec what-if 'FUNC -50%%' [DIR]");
+	return OPTS_WRONG;
+}
+
 /* Returns true if the calls of changes were counted. */
 static bool has_calls(const struct what_if *answer)
 {
@@ -235,32 +272,10 @@ int cmd_what_if(int argc, char **argv)
 		result = opts_parse(CMD_WHAT_IF, argc, argv,
 				    take_what_if_option, &line);
 
+	if (result == OPTS_GO_ON)
+		result = take_what_if_operands(&line, argc, argv);
 	if (result != OPTS_GO_ON)
 		return result;
-	for (int i = optind; i < argc; i++) {
-		struct what_if_change change;
-
-		if (parse_change(argv[i], &change)) {
-			if (line.count == WHAT_IF_CHANGES_MAX) {
-				log_err("more than %d changes",
-					WHAT_IF_CHANGES_MAX);
-				return OPTS_WRONG;
-			}
-			line.changes[line.count++] = change;
-		} else if (i == argc - 1 && line.count && argv[i][0]) {
-			line.dir = argv[i];
-		} else {
-			log_err("'%.200s' is no change: write 'FUNC -N%%', "
-				"such as 'parse* -50%%'",
-				argv[i]);
-			return OPTS_WRONG;
-		}
-	}
-	if (!line.count) {
-		log_err("give a change, and maybe the folder of a recording: "
-			"perfrec what-if 'FUNC -50%%' [DIR]");
-		return OPTS_WRONG;
-	}
 	err = trace_command_path(line.dir, path);
 	progress_begin(&progress, "reading the trace", true);
 	if (!err)

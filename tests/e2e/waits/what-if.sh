@@ -34,6 +34,9 @@ for wrong in commit 'commit 50%' 'commit -101%' 'commit -5' ' -5%' '-50%'; do
 	expect_status 2
 	expect_match err "'FUNC -N%'"
 done
+run "$PERFREC" what-if '@libc* -50%' lock
+expect_status 2
+expect_match err "'@libc\*': give the name of a function: a trace has no modules"
 run "$PERFREC" what-if
 expect_status 2
 
