@@ -8,9 +8,10 @@
 #include "collector/names/name_fold.h"
 #include "shared/compiler.h"
 
+/* Names have brackets that are no pattern: "text[abi:cxx11]()", "operator[]". */
 static bool matches_glob(const char *pattern, const char *text)
 {
-	return fnmatch(pattern, text, 0) == 0;
+	return strcmp(pattern, text) == 0 || fnmatch(pattern, text, 0) == 0;
 }
 
 /* A word of all matching names. *@length 0: none. */

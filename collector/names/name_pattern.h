@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * name_pattern - patterns for functions in --filter, --exclude, --count and
- * perfrec ctl functions. Globs as in fnmatch(3).
+ * perfrec ctl functions. Globs as in fnmatch(3); each text also matches itself.
  *
  *   GLOB    matches one of the forms of a name:
  *           - whole                   int ns::f<A<int> >(B<C>) const

@@ -26,12 +26,8 @@ enum chunk_match { NOT_ASKED, MATCHES, MAY_MATCH, DIFFERS };
 static enum chunk_match match_name(const struct call_chunks *chunks,
 				   const char *name)
 {
-	const char *wanted = chunks->wish->function;
-
-	return strcmp(name, wanted) == 0 ||
-			       name_pattern_matches(wanted, name, "")
-		       ? MATCHES
-		       : DIFFERS;
+	return name_pattern_matches(chunks->wish->function, name, "") ? MATCHES
+								      : DIFFERS;
 }
 
 static enum chunk_match match_text(const struct call_chunks *chunks,

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "collector/base/grow.h"
 #include "collector/names/name_pattern.h"
@@ -136,11 +135,9 @@ static int keep_call(struct call_search *search, const struct found_call *call)
 
 static bool does_match(const struct call_search *search, uint32_t name)
 {
-	const char *text = trace_reader_text(search->reader, name);
-	const char *wanted = search->wish.function;
-
-	return strcmp(text, wanted) == 0 ||
-	       name_pattern_matches(wanted, text, "");
+	return name_pattern_matches(search->wish.function,
+				    trace_reader_text(search->reader, name),
+				    "");
 }
 
 /* Returns 1, 0 or -ENOMEM. */

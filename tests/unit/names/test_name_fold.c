@@ -291,6 +291,12 @@ TEST(name_pattern_matches_full_plain_and_short)
 		name_pattern_matches("nlohmann::basic_json*::dump*", json, ""));
 	ck_assert(name_pattern_matches("*::dump", json, ""));
 	ck_assert(name_pattern_matches("@lib*", json, "/lib/libx.so"));
+	ck_assert(name_pattern_matches("name[abi:cxx11]() const",
+				       "name[abi:cxx11]() const", ""));
+	ck_assert(name_pattern_matches("name[abi:cxx11]",
+				       "name[abi:cxx11]() const", ""));
+	ck_assert(name_pattern_matches("List::operator[]",
+				       "List::operator[](int)", ""));
 	ck_assert(name_pattern_matches("parse_*e", "parse_line.isra.0", ""));
 	ck_assert(!name_pattern_matches("parse", "parse_line.isra.0", ""));
 }
