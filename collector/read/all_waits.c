@@ -42,8 +42,8 @@ struct wait_gaps {
 	uint32_t thread_room;
 };
 
-/* Keeps the gaps of @track, which has a place in threads, before @ns. Its clock and the kernel's are some us
- * apart. */
+/* Keeps the gaps of @track before @ns; it has a place in threads. The clocks of the
+ * thread and of the kernel are some us apart, so the middle of a gap decides. */
 static int take_gaps_until(struct wait_gaps *gaps,
 			   const struct trace_track *track, uint64_t ns)
 {

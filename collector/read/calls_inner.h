@@ -10,8 +10,8 @@
 
 /* --- calls.c --- */
 
-/* Returns true if counter @track is a band, and sets *@out to it; the first call
- * makes it. *@out is NULL if a later process has bands, or without memory. */
+/* Returns true if counter @track is a band. *@out becomes the band, which the first
+ * call makes, or NULL: a later process has bands, or there is no room or memory. */
 bool calls_find_band(struct calls *calls, const struct trace_track *track,
 		     struct calls_curve **out);
 

@@ -62,7 +62,8 @@ struct what_if {
 	int err; /* of reading; 0: reached the end of the file */
 };
 
-/* Reads the trace at @path, twice, and its switches. @count is at most
+/* Reads the trace at @path, twice (without an index, three times), and its
+ * switches. @count is at most
  * WHAT_IF_CHANGES_MAX. @progress may be NULL. Returns 0. A truncated or damaged
  * trace is read up to the damage. Returns -errno if the file cannot be opened or
  * memory is short. Logs nothing. */
