@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "collector/base/budget.h"
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
 #include "shared/compiler.h"
@@ -68,4 +69,11 @@ double ramp_between(const struct ramp *ramp, uint64_t from_ns, uint64_t to_ns)
 	double grown = ramp_until(ramp, to_ns) - ramp_until(ramp, from_ns);
 
 	return MAX(0.0, MIN(grown, (double)(to_ns - from_ns)));
+}
+
+void ramp_release(struct ramp *ramp, struct budget *budget)
+{
+	free(ramp->corners);
+	budget_give(budget, ramp->room * sizeof(*ramp->corners));
+	*ramp = (struct ramp){ 0 };
 }

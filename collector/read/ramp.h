@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * ramp - a sum of amounts that grow evenly, each over a stretch of time. All zero:
- * nothing grows. The owner frees ramp.corners. One thread at a time.
+ * nothing grows. The owner ends it with ramp_release(). One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_RAMP_H
 #define PERFREC_COLLECTOR_READ_RAMP_H
@@ -31,5 +31,7 @@ void ramp_finish(struct ramp *ramp);
 double ramp_until(const struct ramp *ramp, uint64_t ns);
 /* For slopes up to 1: returns the growth, at most the length of the stretch. */
 double ramp_between(const struct ramp *ramp, uint64_t from_ns, uint64_t to_ns);
+/* Frees the corners and gives their bytes back to @budget. */
+void ramp_release(struct ramp *ramp, struct budget *budget);
 
 #endif

@@ -129,7 +129,7 @@ static int find_busy_times(struct what_if_graph *graph)
 				       (double)(corner[1].ns - corner->ns));
 	}
 	ramp_finish(&graph->busy);
-	free(running.corners);
+	ramp_release(&running, &graph->budget);
 	return err;
 }
 
@@ -516,7 +516,7 @@ static int find_earliest_ends(struct what_if_graph *graph)
 				(double)(step->to_ns - graph->begin_ns) -
 				ramp_until(&saved, step->to_ns);
 	}
-	free(saved.corners);
+	ramp_release(&saved, &graph->budget);
 	return err;
 }
 
@@ -666,7 +666,7 @@ int what_if_read(const char *path, struct what_if_change *changes,
 	free(graph.released_at);
 	free(graph.points);
 	free(graph.steps);
-	free(graph.busy.corners);
+	ramp_release(&graph.busy, &graph.budget);
 	free(graph.names);
 	trace_sched_free(&graph.sched);
 	trace_waits_free(&graph.waits);

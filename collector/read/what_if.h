@@ -63,10 +63,9 @@ struct what_if {
 };
 
 /* Reads the trace at @path, twice (without an index, three times), and its
- * switches. @count is at most
- * WHAT_IF_CHANGES_MAX. @progress may be NULL. Returns 0. A truncated or damaged
- * trace is read up to the damage. Returns -errno if the file cannot be opened or
- * memory is short. Logs nothing. */
+ * switches. @count is at most WHAT_IF_CHANGES_MAX. @progress may be NULL. Returns 0.
+ * A truncated or damaged trace is read up to the damage. Returns -errno if the file
+ * cannot be opened or memory is short. Logs nothing. */
 int what_if_read(const char *path, struct what_if_change *changes,
 		 uint32_t count, const struct read_progress *progress,
 		 struct what_if *out);
