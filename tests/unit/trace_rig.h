@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -36,6 +37,16 @@ static struct encoder g_encoder;
 static inline void wrote(size_t bytes)
 {
 	ck_assert_uint_gt(bytes, 0);
+	g_bytes += bytes;
+}
+
+/* The callback of out_sched_new(): adds @packets to the trace. */
+static inline void wrote_switches(void *context, const void *packets,
+				  size_t bytes)
+{
+	(void)context;
+	ck_assert_uint_le(bytes, sizeof(g_trace) - g_bytes);
+	memcpy(g_trace + g_bytes, packets, bytes);
 	g_bytes += bytes;
 }
 

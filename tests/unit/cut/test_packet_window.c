@@ -418,14 +418,6 @@ TEST(window_has_only_names_and_tracks_that_it_shows)
 
 /* --- switches --- */
 
-static void put_switches(void *context, const void *packets, size_t bytes)
-{
-	(void)context;
-	ck_assert_uint_le(bytes, sizeof(g_trace) - g_bytes);
-	memcpy(g_trace + g_bytes, packets, bytes);
-	g_bytes += bytes;
-}
-
 /* Thread 8 runs on CPU 0 from 0 to 100 and from 250 to 280, and on CPU 1 from
  * 120 to 150; it sleeps in between. Thread 9 runs on CPU 1 from 50 to 110, is
  * preempted, and runs again from 160 on. CPU 1 comes first in the file. */
@@ -433,7 +425,7 @@ static void write_switches(void)
 {
 	struct out_sched *sched;
 
-	ck_assert_int_eq(out_sched_new(4, 1, put_switches, NULL, &sched), 0);
+	ck_assert_int_eq(out_sched_new(4, 1, wrote_switches, NULL, &sched), 0);
 	out_sched_in(sched, 1, START_NS + 50, 9);
 	out_sched_out(sched, 1, START_NS + 110, 9, OUT_SCHED_PREEMPTED);
 	out_sched_in(sched, 1, START_NS + 120, 8);

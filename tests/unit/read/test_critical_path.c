@@ -282,14 +282,6 @@ TEST(path_of_a_trace_without_calls_is_empty)
 
 /* --- switches ------------------------------------------------------------- */
 
-static void keep_switches(void *context, const void *packets, size_t bytes)
-{
-	(void)context;
-	ck_assert_uint_le(bytes, sizeof(g_trace) - g_bytes);
-	memcpy(g_trace + g_bytes, packets, bytes);
-	g_bytes += bytes;
-}
-
 /* us: t0 runs, except for a preemption of 20 at 700, a wait without a slice from
  * 600 to 650, and another of 5 at 500. */
 static void write_switches(void)
@@ -298,7 +290,7 @@ static void write_switches(void)
 	static const uint16_t in[] = { 0, 505, 650, 720 };
 	struct out_sched *sched;
 
-	ck_assert_int_eq(out_sched_new(2, 90, keep_switches, NULL, &sched), 0);
+	ck_assert_int_eq(out_sched_new(2, 90, wrote_switches, NULL, &sched), 0);
 	for (size_t i = 0; i < ARRAY_SIZE(in); i++) {
 		out_sched_in(sched, 0, START_NS + in[i] * US, 100);
 		out_sched_out(sched, 0, START_NS + out[i] * US, 100,
@@ -359,7 +351,7 @@ static void write_sleeps(int read)
 {
 	struct out_sched *sched;
 
-	ck_assert_int_eq(out_sched_new(2, 90, keep_switches, NULL, &sched), 0);
+	ck_assert_int_eq(out_sched_new(2, 90, wrote_switches, NULL, &sched), 0);
 	rig_begin(0, MAIN, 0);
 	rig_begin(0, TAKE, 10 * US);
 	for (int i = 0; i < 5; i++) {

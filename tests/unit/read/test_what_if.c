@@ -22,14 +22,6 @@ static void start(void)
 
 FIXTURE(start, NULL);
 
-static void keep_switches(void *context, const void *packets, size_t bytes)
-{
-	(void)context;
-	ck_assert_uint_le(bytes, sizeof(g_trace) - g_bytes);
-	memcpy(g_trace + g_bytes, packets, bytes);
-	g_bytes += bytes;
-}
-
 /* us */
 struct ran {
 	int thread;
@@ -44,7 +36,7 @@ static void write_ran(const struct ran *ran, size_t count)
 {
 	struct out_sched *sched;
 
-	ck_assert_int_eq(out_sched_new(4, 90, keep_switches, NULL, &sched), 0);
+	ck_assert_int_eq(out_sched_new(4, 90, wrote_switches, NULL, &sched), 0);
 	for (; count; count--, ran++) {
 		out_sched_in(sched, ran->cpu, START_NS + ran->from * US,
 			     100 + ran->thread);
