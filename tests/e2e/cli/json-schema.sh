@@ -38,32 +38,17 @@ SOURCE
 
 # ./locked: one thread waits for a mutex, the other for a condition.
 # Each is asleep before the other goes on.
-build locked -pthread <<'SOURCE'
-#define _GNU_SOURCE
+build locked -D_GNU_SOURCE -I "$TOP/tests/e2e/lib" -pthread <<'SOURCE'
+#include <asleep.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <unistd.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t done = PTHREAD_COND_INITIALIZER;
-static volatile pid_t worker;
-static void await_sleep(pid_t tid)
-{
-	char path[64], state = 0;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", tid);
-	while (state != 'S') {
-		FILE *file = fopen(path, "r");
-
-		fscanf(file, "%*d (%*[^)]) %c", &state);
-		fclose(file);
-		usleep(1000);
-	}
-}
+static volatile pid_t first, worker;
 static void *run(void *unused)
 {
 	worker = gettid();
 	pthread_mutex_lock(&lock);
-	await_sleep(getpid());
+	await_sleep(&first);
 	pthread_cond_signal(&done);
 	pthread_mutex_unlock(&lock);
 	return unused;
@@ -72,11 +57,10 @@ int main(void)
 {
 	pthread_t thread;
 
+	first = gettid();
 	pthread_mutex_lock(&lock);
 	pthread_create(&thread, 0, run, 0);
-	while (!worker)
-		usleep(1000);
-	await_sleep(worker);
+	await_sleep(&worker);
 	pthread_cond_wait(&done, &lock);
 	pthread_mutex_unlock(&lock);
 	pthread_join(thread, 0);

@@ -7,19 +7,19 @@
 perf_permitted || skip "the kernel reports no switches here"
 
 cat >source.c <<'EOF'
+#include <asleep.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
-static int waiting;
+static volatile pid_t waiter;
 
 static void *wait_in_vain(void *unused)
 {
 	pthread_mutex_lock(&mutex);
 	pthread_cleanup_push((void (*)(void *))pthread_mutex_unlock, &mutex);
-	waiting++;
+	waiter = gettid();
 	while (1)
 		pthread_cond_wait(&never, &mutex);
 	pthread_cleanup_pop(1);
@@ -36,29 +36,21 @@ static void *wait_until_cancelled(void *unused)
 	return wait_in_vain(unused);
 }
 
-static void until_waiting(int count)
-{
-	for (int now = 0; now < count; usleep(20000)) {
-		pthread_mutex_lock(&mutex);
-		now = waiting;
-		pthread_mutex_unlock(&mutex);
-	}
-}
-
 int main(void)
 {
 	pthread_t cancelled, left;
 
 	pthread_create(&cancelled, NULL, wait_until_cancelled, NULL);
-	until_waiting(1);
+	await_sleep(&waiter);
 	pthread_cancel(cancelled);
 	pthread_join(cancelled, NULL);
+	waiter = 0;
 	pthread_create(&left, NULL, wait_until_exit, NULL);
-	until_waiting(2);
+	await_sleep(&waiter);
 	exit(0);
 }
 EOF
-build ends -pthread <source.c
+build ends -D_GNU_SOURCE -I "$TOP/tests/e2e/lib" -pthread <source.c
 run_ok "$PERFREC" record -q -o data ./ends
 run_ok "$PERFREC" replay data
 grep -c 'waited on \[condition .*end of process' out >count

@@ -18,10 +18,10 @@ SOURCE
 gcc -g -shared -fPIC -o liblibrary.so library.c || fail "the library does not compile"
 
 cat >names.c <<'SOURCE'
+#include <asleep.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 extern pthread_mutex_t exported, *inner_lock(void);
 pthread_mutex_t queue = PTHREAD_MUTEX_INITIALIZER;
@@ -30,7 +30,10 @@ struct {
 	long number;
 	pthread_mutex_t lock;
 } server = { 0, PTHREAD_MUTEX_INITIALIZER };
-static pthread_barrier_t start;
+struct job {
+	pthread_mutex_t *lock;
+	volatile pid_t tid;
+};
 
 __attribute__((noinline)) static void take(pthread_mutex_t *lock)
 {
@@ -39,37 +42,34 @@ __attribute__((noinline)) static void take(pthread_mutex_t *lock)
 }
 __attribute__((noinline)) static void worker(pthread_mutex_t *lock)
 {
-	pthread_barrier_wait(&start);
 	take(lock);
 	pthread_mutex_unlock(lock);
 }
-static void *run(void *lock)
+static void *run(void *pointer)
 {
-	worker(lock);
+	struct job *job = pointer;
+
+	job->tid = gettid();
+	worker(job->lock);
 	return 0;
 }
 int main(void)
 {
-	const struct timespec nap = { 0, 20000000 };
 	pthread_mutex_t local = PTHREAD_MUTEX_INITIALIZER;
 	pthread_mutex_t *heap = malloc(sizeof(*heap));
 	pthread_mutex_t *locks[] = { &queue, &hidden, &server.lock, &exported,
 				     inner_lock(), &local, heap };
 	const int count = sizeof(locks) / sizeof(*locks);
 	pthread_t threads[count];
+	struct job jobs[count];
 
 	pthread_mutex_init(heap, 0);
-	pthread_barrier_init(&start, 0, count + 1);
 	for (int i = 0; i < count; i++) {
+		jobs[i] = (struct job){ locks[i], 0 };
 		pthread_mutex_lock(locks[i]);
-		pthread_create(&threads[i], 0, run, locks[i]);
+		pthread_create(&threads[i], 0, run, &jobs[i]);
+		await_sleep(&jobs[i].tid);
 	}
-	pthread_barrier_wait(&start);
-	/* The word says that a thread waits; such a wait is not too short. */
-	for (int i = 0; i < count; i++)
-		while (*(volatile int *)locks[i] != 2)
-			sched_yield();
-	nanosleep(&nap, 0);
 	for (int i = 0; i < count; i++)
 		pthread_mutex_unlock(locks[i]);
 	for (int i = 0; i < count; i++)
@@ -95,6 +95,7 @@ compile()
 	file=$1
 	shift
 	gcc -g -O1 -fno-optimize-sibling-calls -finstrument-functions "$@" \
+		-D_GNU_SOURCE -I "$TOP/tests/e2e/lib" \
 		-pthread -o "$file" names.c -L. -llibrary -Wl,-rpath,"$PWD" ||
 		fail "$file does not compile"
 }
@@ -127,31 +128,33 @@ mutex bare+N'
 
 # A program that is over before its map can be read.
 cat >short.c <<'SOURCE'
+#include <asleep.h>
 #include <pthread.h>
-#include <time.h>
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile pid_t waiter;
 static void *run(void *unused)
 {
+	waiter = gettid();
 	pthread_mutex_lock(&lock);
 	pthread_mutex_unlock(&lock);
 	return unused;
 }
 int main(void)
 {
-	const struct timespec nap = { 0, 1000000 };
 	pthread_t thread;
 
 	pthread_mutex_lock(&lock);
 	pthread_create(&thread, 0, run, 0);
-	nanosleep(&nap, 0);
+	await_sleep(&waiter);
 	pthread_mutex_unlock(&lock);
 	pthread_join(thread, 0);
 	return 0;
 }
 SOURCE
-gcc -finstrument-functions -pthread -o short short.c || fail "short does not compile"
+gcc -finstrument-functions -D_GNU_SOURCE -I "$TOP/tests/e2e/lib" -pthread -o short short.c || fail "short does not compile"
 for run in 1 2 3 4 5; do
 	run_ok "$PERFREC" record -q -o "short.$run" ./short
 	"$PERFREC" dump "short.$run" | jq -r '.arguments.lock // empty' >locks
+	expect_match locks '^mutex lock \(short\+0x'
 	expect_no_match locks 'mutex 0x'
 done
