@@ -132,36 +132,67 @@ def read_sleeps(path):
     return sleeps
 
 
-def read_truth(path):
+def read_truth(path, inherits):
     truth = defaultdict(list)
     with open(path, encoding="ascii") as file:
         for line in file:
-            kind, tid, begin, end, where = line.split()
-            truth[kind].append((int(begin), int(end), int(tid), where))
+            kind, tid, begin, end, where, after = line.split()
+            truth[kind].append((int(begin), int(end), int(tid), where, int(after)))
     for lines in truth.values():
         lines.sort()
+    # A release is over when the next thread has the lock. A release of a lock with
+    # priority inheritance gives it to a thread that may still wait for a CPU.
+    begins = sorted(h[0] for kind in "HhRr" for h in truth[kind])
+    ends = sorted(h[1] for kind in "HhRr" for h in truth[kind])
+    for kind in "HhRr":
+        for i, h in enumerate(truth[kind]):
+            at = bisect.bisect_left(begins, h[1])
+            after = min([h[4], *begins[at : at + 1]])
+            at = bisect.bisect_right(ends, h[0])
+            since = ends[at - 1] if inherits and at else h[0]
+            truth[kind][i] = (*h[:4], after, since)
     return truth
 
 
 def true_holders(truth, sleeps, begin, end, where, kind):
-    """{tid: ns} of holds while the thread was blocked, and the tid of the waker:
-    the last one before the end of the wait that released the lock while others
-    waited. A sleep lasts until it has a CPU again, being blocked only until the
-    last such release within."""
-    releases = truth["H"] + (truth["R"] if kind != "V" else [])
-    holds = [h for h in releases if h[3] == where and begin < h[1] <= end]
-    last = max(holds, key=lambda hold: hold[1], default=None)
-    held = defaultdict(int)
+    """The holders and wakers that the log permits for a wait. The waker is the last
+    one before the end of the wait that released the lock while others waited, or a
+    later one that logged that nobody waits, if this thread fell asleep between its
+    log and its release. Each thread that held the lock while this one was blocked has
+    a least and a longest time, by its log and by what its log may leave out. A sleep
+    lasts until it has a CPU again, being blocked only until the last release within
+    that woke a thread."""
+    sleeps = [(off, on) for off, on in sleeps if on > begin and off < end]
+    holds = [
+        (h, what)
+        for what in ("HhRr" if kind != "V" else "Hh")
+        for h in truth[what]
+        if h[3] == where and h[4] > begin and h[5] < end
+    ]
+    wakes = [h for h, what in holds if what in "HR" and begin < h[1] <= end]
+    late = [h for h, _ in holds if any(h[1] <= off < h[4] for off, _ in sleeps)]
+    least, most = defaultdict(int), defaultdict(int)
     for off, on in sleeps:
-        wakes = [h[1] for h in holds if off < h[1] <= on]
-        blocked = max(wakes, default=off) if kind != "T" or on < end - CLOSE_NS else on
-        for held_by in "HhRr" if kind != "V" else "Hh":
-            for start, stop, tid, lock in truth[held_by]:
-                if lock == where and stop > begin and start < end:
-                    part = min(stop, end, blocked) - max(start, begin, off)
-                    holder = "readers" if held_by in "Rr" else tid
-                    held[holder] += max(part, 0)
-    return held, last[2] if last else None
+        in_time = [h for h in wakes if off < h[1] <= on]
+        first = max((h[1] for h in in_time), default=off)
+        latest = [h[4] for h in in_time + late if off < h[4]]
+        latest = min(max(latest, default=off), on)
+        if kind == "T" and on >= end - CLOSE_NS:
+            first = latest = on
+        for h, what in holds:
+            holder = "readers" if what in "Rr" else h[2]
+            start = max(off, begin)
+            least[holder] += max(min(h[1], first, end) - max(h[0], start), 0)
+            most[holder] += max(min(h[4], latest, end) - max(h[5], start), 0)
+    longest = max(least.values(), default=0)
+    owners = [holder for holder, ns in most.items() if ns >= TIE * longest]
+    last = max((h[1] for h in wakes), default=0)
+    wakers = [h[2] for h in wakes if h[1] == last]
+    wakers += [h[2] for h in late if h[1] > last]
+    for h in wakes:
+        if h[1] == last:
+            wakers += [u[2] for u in truth["u"] if u[1] <= h[4] and last < u[4]]
+    return owners, wakers
 
 
 def find_slice(by_tid, tid, begin, end):
@@ -195,11 +226,13 @@ def judge(named, right):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--floor", type=float, default=95)
+    parser.add_argument("--inherits", action="store_true", help="priorities")
     parser.add_argument("--show", action="store_true", help="wrong waits")
     parser.add_argument("trace")
     parser.add_argument("truth")
     options = parser.parse_args()
-    trace, truth = Trace(options.trace), read_truth(options.truth)
+    trace = Trace(options.trace)
+    truth = read_truth(options.truth, options.inherits)
     sleeps = read_sleeps(options.trace)
     by_tid = defaultdict(list)
     for wait in sorted(trace.slices, key=lambda wait: wait["from"]):
@@ -212,20 +245,18 @@ def main():
                 print(f"two waits at once: {tid}: {before}, {after}")
                 failed = True
     for kind in "WVT":
-        for begin, end, tid, where in truth[kind]:
+        for begin, end, tid, where, _ in truth[kind]:
             if end - begin < WAIT_NS_MIN:
                 continue
             wait = find_slice(by_tid, tid, begin, end) or {}
-            held, woke = true_holders(
+            owners, wakers = true_holders(
                 truth, sleeps[tid], begin, end, where, kind
             )
-            longest = max(held.values(), default=0)
-            owners = [t for t, ns in held.items() if ns >= TIE * longest]
             named = wait.get("held_by_tid")
             if wait.get("held_by") == "readers":
                 named = "readers"
             verdict = judge(named, owners)
-            scores["held"].add(verdict, end - begin, (wait, held))
+            scores["held"].add(verdict, end - begin, (wait, owners))
             if kind == "T":
                 verdict = (
                     "right"
@@ -234,9 +265,9 @@ def main():
                     else "wrong" if "woken_by_tid" in wait else "unknown"
                 )
             else:
-                verdict = judge(wait.get("woken_by_tid"), [woke])
-            scores["woken"].add(verdict, end - begin, (wait, woke))
-    for begin, end, tid, where in truth["C"]:
+                verdict = judge(wait.get("woken_by_tid"), wakers)
+            scores["woken"].add(verdict, end - begin, (wait, wakers))
+    for begin, end, tid, where, _ in truth["C"]:
         if end - begin >= WAIT_NS_MIN:
             wait = find_slice(by_tid, tid, begin, end) or {}
             signals = [s for s in truth["S"] if s[3] == where and s[0] <= end]

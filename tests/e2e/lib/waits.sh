@@ -70,3 +70,31 @@ families()
 	done
 }
 sums=
+
+# names_are_true DIR FLOOR [OPTION...]: of whom_check.py.
+names_are_true()
+{
+	dir=$1
+	floor=$2
+	shift 2
+	python3 "$TOP/tests/tools/whom_check.py" --floor "$floor" --show "$@" \
+		"$dir/trace.pftrace" "$dir.truth"
+}
+
+# whom FAMILY FLOOR [OPTION...]: a family of whom is recorded with the holders and
+# wakers of its own log, at least FLOOR % of the time.
+whom()
+{
+	waits_record "$1" whom "$1"
+	# A thread without records is named wrongly in one wait of some hundreds.
+	for again in 1 2 3; do
+		overloaded || break
+		names_are_true "$@" && break
+		rm -rf "$1"
+		waits_record "$1" whom "$1"
+	done
+	names_are_true "$@" ||
+		fail "$1: the trace has other names than the program"
+	"$O/tests/tools/trace_check" "$1/trace.pftrace" >wrong ||
+		fail "$1: $(cat wrong)"
+}

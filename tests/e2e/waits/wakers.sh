@@ -58,11 +58,8 @@ woken forks 'child processes'
 grep -qv '^tasks [0-9]*$' by && fail "children: $(sort -u by)"
 
 # Holders and wakers are those of the program's log.
-waits_record mutex whom mutex-long
-python3 "$TOP/tests/tools/whom_check.py" --floor 20 --show \
-	mutex/trace.pftrace mutex.truth ||
-	fail "the trace has other names than the program"
-for dir in pipe forks mutex; do
+whom mutex-long 20
+for dir in pipe forks; do
 	"$O/tests/tools/trace_check" "$dir/trace.pftrace" >wrong ||
 		fail "$dir: $(cat wrong)"
 done

@@ -7,10 +7,5 @@
 
 perf_permitted || skip "the kernel reports no switches here"
 for family in writers readers barrier joins once futex c11 handler; do
-	waits_record "$family" whom "$family"
-	python3 "$TOP/tests/tools/whom_check.py" --floor 20 --show \
-		"$family/trace.pftrace" "$family.truth" ||
-		fail "$family: the trace has other names than the program"
-	"$O/tests/tools/trace_check" "$family/trace.pftrace" >wrong ||
-		fail "$family: $(cat wrong)"
+	whom $family 20
 done

@@ -6,22 +6,12 @@
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/waits.sh"
 
-# whom FAMILY FLOOR: at least FLOOR % of the time has the right names.
-whom()
-{
-	waits_record "$1" whom "$1"
-	python3 "$TOP/tests/tools/whom_check.py" --floor "$2" --show \
-		"$1/trace.pftrace" "$1.truth" ||
-		fail "$1: the trace has other names than the program"
-	"$O/tests/tools/trace_check" "$1/trace.pftrace" >wrong ||
-		fail "$1: $(cat wrong)"
-}
-
 perf_permitted || skip "the kernel reports no switches here"
-for family in mutex-long mutex-short recursive checking robust inherit timed \
-	queue posts; do
+for family in mutex-long mutex-short recursive checking robust timed queue \
+	posts; do
 	whom $family 20
 done
+whom inherit 20 --inherits
 # Four threads that compute, on fewer CPUs, mostly find the lock free.
 whom mutex-busy 1
 # One thread records nothing else, so nearly all names are unknown.

@@ -15,6 +15,10 @@
  *	R TID FROM TO OBJECT	readers had a lock, and the last one was TID;
  *				others waited at the end
  *	r TID FROM TO OBJECT	the same, and nobody waited
+ *	u TID AT AT OBJECT	a reader released the lock as not the last one
+ *
+ * H, h, R, r and u end with another time, after the release: a thread may lose its
+ * CPU between the log and the release, and others come meanwhile.
  *
  * Times are CLOCK_BOOTTIME in ns. tests/tools/whom_check.py compares the lines
  * with the trace. FAMILY is a line of g_families.
@@ -44,6 +48,7 @@ static struct line {
 	int tid;
 	long from, to;
 	const void *object;
+	long after;
 } g_lines[LINES_MAX];
 static int g_line_count;
 static long g_work_us, g_rounds;
@@ -64,7 +69,20 @@ PLAIN void log_line(char kind, long from, long to, const void *object)
 	int at = atom_add_rlx(&g_line_count, 1);
 
 	if (at < LINES_MAX)
-		g_lines[at] = (struct line){ kind, gettid(), from, to, object };
+		g_lines[at] =
+			(struct line){ kind, gettid(), from, to, object, 0 };
+}
+
+/* Just after a release. */
+PLAIN void log_release(char kind, long from, long to, const void *object)
+{
+	long after = now();
+	/* relaxed: a number of its own */
+	int at = atom_add_rlx(&g_line_count, 1);
+
+	if (at < LINES_MAX)
+		g_lines[at] = (struct line){ kind, gettid(), from,
+					     to,   object,   after };
 }
 
 PLAIN void spin_us(long us)
@@ -118,11 +136,13 @@ PLAIN int has_waiters(void)
 static void hold_once(int (*release)(void))
 {
 	long from = now(), to;
+	char kind;
 
 	work(g_work_us);
 	to = now();
-	log_line(has_waiters() ? 'H' : 'h', from, to, &g_lock);
+	kind = has_waiters() ? 'H' : 'h';
 	release();
+	log_release(kind, from, to, &g_lock);
 }
 
 static int release_lock(void)
@@ -181,13 +201,15 @@ PLAIN void *hold_silently(void *unused)
 
 	for (int i = 0; i < g_rounds; i++) {
 		long from, to;
+		char kind;
 
 		pthread_mutex_lock(&g_lock);
 		from = now();
 		nanosleep(&hold, NULL);
 		to = now();
-		log_line(has_waiters() ? 'H' : 'h', from, to, &g_lock);
+		kind = has_waiters() ? 'H' : 'h';
 		pthread_mutex_unlock(&g_lock);
+		log_release(kind, from, to, &g_lock);
 		nanosleep(&pause, NULL);
 	}
 	return unused;
@@ -367,19 +389,22 @@ PLAIN int has_rwlock_waiters(bool writes)
 static void write_once(void)
 {
 	long begin = now(), from, to;
+	char kind;
 
 	pthread_rwlock_wrlock(&g_rwlock);
 	from = now();
 	log_line('W', begin, from, &g_rwlock);
 	work(g_work_us);
 	to = now();
-	log_line(has_rwlock_waiters(true) ? 'H' : 'h', from, to, &g_rwlock);
+	kind = has_rwlock_waiters(true) ? 'H' : 'h';
 	pthread_rwlock_unlock(&g_rwlock);
+	log_release(kind, from, to, &g_rwlock);
 }
 
 static void read_once(void)
 {
-	long from = now();
+	long from = now(), to;
+	char kind = 'u';
 
 	pthread_rwlock_rdlock(&g_rwlock);
 	/* relaxed: the first one's time is of no use to anybody else */
@@ -388,10 +413,13 @@ static void read_once(void)
 	log_line('V', from, now(), &g_rwlock);
 	work(g_work_us);
 	/* relaxed: only the last one reads the time of the first */
-	if (atom_add_rlx(&g_readers, -1) == 1)
-		log_line(has_rwlock_waiters(false) ? 'R' : 'r', g_read_from,
-			 now(), &g_rwlock);
+	if (atom_add_rlx(&g_readers, -1) == 1) {
+		kind = has_rwlock_waiters(false) ? 'R' : 'r';
+		from = g_read_from;
+	}
+	to = now();
 	pthread_rwlock_unlock(&g_rwlock);
+	log_release(kind, kind == 'u' ? to : from, to, &g_rwlock);
 }
 
 static void *write_thread(void *unused)
@@ -438,7 +466,7 @@ static uint32_t g_word;
 static pthread_once_t g_once[200];
 static int g_objects[200]; /* stand for rounds */
 
-/* The last S of a round is that of the thread that completed it. */
+/* The C library tells the thread that completed a round. */
 static void *meet(void *number)
 {
 	for (int i = 0; i < g_rounds; i++) {
@@ -448,8 +476,8 @@ static void *meet(void *number)
 			     ? g_work_us
 			     : g_work_us / 8);
 		from = now();
-		log_line('S', from, from, &g_objects[i]);
-		pthread_barrier_wait(&g_barrier);
+		if (pthread_barrier_wait(&g_barrier))
+			log_line('S', from, from, &g_objects[i]);
 		log_line('C', from, now(), &g_objects[i]);
 	}
 	return NULL;
@@ -638,8 +666,9 @@ static const struct {
 PLAIN void print_lines(void)
 {
 	for (int i = 0; i < g_line_count && i < LINES_MAX; i++)
-		printf("%c %d %ld %ld %p\n", g_lines[i].kind, g_lines[i].tid,
-		       g_lines[i].from, g_lines[i].to, g_lines[i].object);
+		printf("%c %d %ld %ld %p %ld\n", g_lines[i].kind,
+		       g_lines[i].tid, g_lines[i].from, g_lines[i].to,
+		       g_lines[i].object, g_lines[i].after);
 }
 
 int main(int argc, char **argv)
