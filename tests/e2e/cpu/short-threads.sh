@@ -113,13 +113,16 @@ check_cpu()
 		view.json >/dev/null || fail "$1: the program has no samples"
 }
 
-# Timers of the program miss more short threads where these are preempted: so one
-# of four tries.
-(check_cpu signal --cpu=99,signal) || (check_cpu signal --cpu=99,signal) ||
-	(check_cpu signal --cpu=99,signal) || check_cpu signal --cpu=99,signal
-# Shots are at random times, and on a busy machine many find no thread: so one of two.
-(check_cpu perf --cpu=99,perf) || check_cpu perf --cpu=99,perf
-check_cpu usual
+# Timers of the program miss more short threads where these are preempted. Shots of
+# perf are at random times, and on a busy machine most find no thread. So one of four
+# tries is to pass.
+tried()
+{
+	(check_cpu "$@") || (check_cpu "$@") || (check_cpu "$@") || check_cpu "$@"
+}
+tried signal --cpu=99,signal
+tried perf --cpu=99,perf
+tried usual
 
 # The same with a child for each task, which was in a row "[short processes]". The
 # time is that of thread_work() alone: on some virtual machines the kernel takes
