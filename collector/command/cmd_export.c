@@ -230,7 +230,7 @@ static int write_exported_calls(struct export_options *options, FILE *out)
 		strcmp(options->format->name, "chrome") != 0;
 	options->call.choice.instants = options->format->instants;
 	options->call.choice.sched = options->format->sched;
-	options->call.choice.parts = !options->format->self_times;
+	options->call.choice.self_times = options->format->self_times;
 	result = call_command_open(&options->call, out, &reader);
 	if (result == -ENODATA)
 		log_nothing(options, "calls");

@@ -59,7 +59,6 @@ int cmd_replay(int argc, char **argv)
 	if (result != OPTS_GO_ON)
 		return result;
 	options.call.choice.sched = true;
-	options.call.choice.parts = true;
 	if (call_command_open(&options.call, stdout, &reader))
 		return OPTS_FAILED;
 	options.text.columns = terminal_of(stdout).columns;
@@ -84,6 +83,7 @@ int cmd_dump(int argc, char **argv)
 	if (result != OPTS_GO_ON)
 		return result;
 	options.call.choice.sched = true;
+	options.call.choice.self_times = true;
 	if (call_command_open(&options.call, stdout, &reader))
 		return OPTS_FAILED;
 	setvbuf(stdout, NULL, _IOFBF, OUT_BYTES);

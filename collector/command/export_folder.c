@@ -138,6 +138,7 @@ static int write_tables(struct call_command *call, FILE *out[TABLES],
 	struct parts parts = { 0 };
 	int result = OPTS_FAILED;
 
+	call->choice.self_times = true;
 	if (read_exported_parts(call->dir, &parts) &&
 	    !call_command_open(call, out[TABLE_CALLS], &source.reader)) {
 		source.recording = parts.name;

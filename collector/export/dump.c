@@ -42,6 +42,16 @@ static void put_number(const char *key, uint64_t number, FILE *out)
 	put_count(number, out);
 }
 
+static void put_number_if(const char *key, bool known, uint64_t number,
+			  FILE *out)
+{
+	put_key(key, out);
+	if (known)
+		put_count(number, out);
+	else
+		put_text("null", out);
+}
+
 static void put_word(const char *key, const char *text, FILE *out)
 {
 	put_key(key, out);
@@ -376,6 +386,7 @@ static int put_stretches(struct dump *dump)
 
 static int write_all(struct dump *dump)
 {
+	const bool whole = !call_reader_has_range(dump->reader);
 	struct call_event event;
 	int got, err;
 	struct trace_read_totals totals;
@@ -399,10 +410,10 @@ static int write_all(struct dump *dump)
 	totals = trace_reader_totals(dump->trace);
 	out = dump->out;
 	put_kind("totals", out);
-	put_number("begins", totals.begins, out);
-	put_number("ends", totals.ends, out);
-	put_number("unfinished", totals.unfinished, out);
-	put_number("first_ns", totals.first_ns, out);
+	put_number_if("begins", whole, totals.begins, out);
+	put_number_if("ends", whole, totals.ends, out);
+	put_number_if("unfinished", whole, totals.unfinished, out);
+	put_number_if("first_ns", whole, totals.first_ns, out);
 	put_number("last_ns", totals.last_ns, out);
 	put_number("lost_packets", totals.lost, out);
 	put_number("cut_bytes", totals.cut, out);

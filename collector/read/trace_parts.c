@@ -53,6 +53,7 @@ struct seeding {
 	uint64_t left_ns; /* see struct trace_part */
 	bool restarted;
 	struct index_stack stack;
+	uint64_t *callee_ns; /* by slice: see struct trace_part; NULL: 0 */
 	uint32_t slice; /* the next one */
 };
 
@@ -69,6 +70,7 @@ struct trace_parts {
 	uint32_t extent; /* the next one */
 	struct file_stretch stretch;
 	bool reading, at_tail, ended;
+	int err; /* of reading the index */
 	uint32_t item, item_end; /* of the current extent */
 	struct index_get track, switches; /* the rest of an item */
 	uint64_t switch_ns;
@@ -78,6 +80,7 @@ struct trace_parts {
 	struct trace_packet_bytes held; /* a packet that waits; .at NULL:
 					 * none */
 	struct bytes made, inner, found; /* buffers of synthesized packets */
+	struct index_buffer rows; /* of a skipped chunk */
 };
 
 /* --- ranges -------------------------------------------------------------- */
@@ -282,6 +285,16 @@ static bool is_ended(const struct index_sequence *of, uint32_t number,
 	return ended;
 }
 
+/* Returns the first checkpoint from @at on, at least 1, where the slice @open at
+ * @depth has ended; checkpoint_count: none. */
+static uint32_t find_slice_end(const struct index_sequence *of, uint32_t at,
+			       uint32_t depth, const struct index_slice *open)
+{
+	at += search_first(i, of->checkpoint_count - at,
+			   is_ended(of, at + i, depth, open));
+	return MAX(at, 1u);
+}
+
 /* Wants the end of each slice of @range that is open behind it. */
 static int want_ends(struct wanted *wanted, const struct time_range *range)
 {
@@ -295,13 +308,12 @@ static int want_ends(struct wanted *wanted, const struct time_range *range)
 	trace_index_stack(of, at, &open);
 	for (uint32_t depth = open.count; depth-- > 0 && !err;) {
 		const struct index_slice *slice = &open.slices[depth];
-		uint32_t more = of->checkpoint_count - at;
 		struct follow follow;
 
 		if (slice->begin_ns >= range->to_ns)
 			continue;
 		/* The caller of a slice ends behind it. */
-		at += search_first(i, more, is_ended(of, at + i, depth, slice));
+		at = find_slice_end(of, at, depth, slice);
 		follow = follow_from(of, at - 1);
 		if (at < of->checkpoint_count)
 			end_follow(&follow, &of->checkpoints[at]);
@@ -313,25 +325,105 @@ static int want_ends(struct wanted *wanted, const struct time_range *range)
 	return err;
 }
 
-/* Returns true if chunk @number, or something lost behind it, must be
- * returned. */
-static bool wants_chunk(struct trace_parts *parts,
-			const struct index_sequence *of, uint32_t number)
+/* --- whole chunks of a thread --------------------------------------------- */
+
+/* Returns true if the index describes chunk @number, and nothing is lost behind
+ * it. */
+static bool is_complete(const struct index_sequence *of, uint32_t number)
 {
 	const struct index_chunk *chunk = &of->chunks[number];
-	bool last = number + 1 == of->chunk_count;
 
-	return !chunk->whole || (last && !of->ended) ||
-	       (!last && chunk[1].number != chunk->number + 1) ||
-	       parts->choice.wants(parts->choice.context, of, number);
+	return chunk->whole && (number + 1 == of->chunk_count
+					? of->ended
+					: chunk[1].number == chunk->number + 1);
+}
+
+/* Marks the chunks that overlap @range, and those without exact sums. */
+static void mark_range(const struct index_sequence *of,
+		       const struct time_range *range, bool *marks)
+{
+	for (uint32_t i = 0; i < of->chunk_count; i++)
+		marks[i] = !is_complete(of, i) || of->chunks[i].rough ||
+			   (of->chunks[i].start_ns < range->to_ns &&
+			    of->chunks[i].end_ns >= range->from_ns);
+}
+
+/* Marks the chunks where slices begin that are open at the start of @range.
+ * Returns 0 or -errno of trace_index_stack(). */
+static int mark_begins(const struct index_sequence *of,
+		       const struct time_range *range, bool *marks)
+{
+	uint32_t at = index_checkpoints_before(of, range->from_ns);
+	struct index_stack open;
+	int err;
+
+	if (!at)
+		return 0;
+	err = trace_index_stack(of, at - 1, &open);
+	for (uint32_t i = 0; i < open.count; i++)
+		for (uint32_t j = 0; j < of->chunk_count; j++)
+			marks[j] |=
+				of->chunks[j].start_ns <=
+					open.slices[i].begin_ns &&
+				of->chunks[j].end_ns >= open.slices[i].begin_ns;
+	free(open.slices);
+	return err;
+}
+
+/* Marks the chunks where slices of @range end that are open behind it. Returns 0
+ * or -errno of trace_index_stack(). */
+static int mark_ends(const struct index_sequence *of,
+		     const struct time_range *range, bool *marks)
+{
+	uint32_t at = index_checkpoints_before(of, range->to_ns);
+	struct index_stack open;
+	int err;
+
+	if (at == of->checkpoint_count)
+		return 0;
+	err = trace_index_stack(of, at, &open);
+	for (uint32_t depth = open.count; depth-- > 0;) {
+		const struct index_slice *slice = &open.slices[depth];
+
+		if (slice->begin_ns >= range->to_ns)
+			continue;
+		at = find_slice_end(of, at, depth, slice);
+		marks[of->checkpoints[at - 1].chunk] = true;
+		if (at == of->checkpoint_count)
+			break;
+	}
+	free(open.slices);
+	return err;
+}
+
+/* Marks the chunks that parts->choice needs. */
+static void mark_needed(struct trace_parts *parts,
+			const struct index_sequence *of, bool *marks)
+{
+	const struct parts_choice *choice = &parts->choice;
+
+	if (choice->wants) {
+		for (uint32_t i = 0; i < of->chunk_count; i++)
+			marks[i] = !is_complete(of, i) ||
+				   choice->wants(choice->context, of, i);
+		return;
+	}
+	mark_range(of, choice->ranges, marks);
+	if (mark_begins(of, choice->ranges, marks) ||
+	    mark_ends(of, choice->ranges, marks))
+		memset(marks, true, of->chunk_count);
 }
 
 static int want_chunks(struct trace_parts *parts, struct wanted *wanted)
 {
 	const struct index_sequence *of = wanted->of;
+	bool *marks = calloc((size_t)of->chunk_count + 1, sizeof(*marks));
 	struct follow follow = { 0 };
 	int err = 0;
 
+	if (!marks)
+		return -ENOMEM;
+	mark_needed(parts, of, marks);
 	/* Earlier packets of the index were lost: read from the start. */
 	if (of->chunks[0].number != 1) {
 		end_follow(&follow, &of->checkpoints[0]);
@@ -340,7 +432,7 @@ static int want_chunks(struct trace_parts *parts, struct wanted *wanted)
 	for (uint32_t i = 0; i < of->chunk_count && !err; i++) {
 		uint32_t first = of->chunks[i].first_checkpoint;
 
-		if (!wants_chunk(parts, of, i))
+		if (!marks[i])
 			continue;
 		follow = follow_from(of, first);
 		if (i + 1 < of->chunk_count)
@@ -349,6 +441,7 @@ static int want_chunks(struct trace_parts *parts, struct wanted *wanted)
 							    .first_checkpoint]);
 		err = add_follow(wanted, follow);
 	}
+	free(marks);
 	return err;
 }
 
@@ -364,6 +457,10 @@ static int want(struct trace_parts *parts, struct wanted *wanted)
 		return want_chunks(parts, wanted);
 	if (choice->has && !choice->has(choice->context, of))
 		return 0;
+	if (choice->callees)
+		return index_sequence_is_over(of, choice->ranges->from_ns)
+			       ? 0
+			       : want_chunks(parts, wanted);
 	for (uint32_t i = 0; i < choice->range_count && !err; i++) {
 		err = want_range(wanted, &choice->ranges[i], choice->skips);
 		if (!err && choice->ends)
@@ -450,6 +547,12 @@ int trace_parts_open(const char *path, const struct trace_index *index,
 	return err;
 }
 
+static void free_seeding(struct seeding *seeding)
+{
+	free(seeding->stack.slices);
+	free(seeding->callee_ns);
+}
+
 void trace_parts_close(struct trace_parts **parts)
 {
 	struct trace_parts *freed = *parts;
@@ -464,7 +567,8 @@ void trace_parts_close(struct trace_parts **parts)
 	if (freed->has_interned)
 		index_interned_release(&freed->interned);
 	free(freed->path);
-	free(freed->seeding.stack.slices);
+	free_seeding(&freed->seeding);
+	free(freed->rows.at);
 	bytes_release(&freed->made);
 	bytes_release(&freed->inner);
 	bytes_release(&freed->found);
@@ -658,6 +762,63 @@ static int give_names(struct trace_parts *parts, struct wanted *wanted,
 
 /* --- open slices at the start of a sequence ------------------------------- */
 
+/* Adds the time of callees of the open slices in chunk @number to
+ * @callee_ns. @depths: by node, the number of its slice plus 1. Returns 0 or
+ * -EIO. */
+static int add_callees(struct trace_parts *parts,
+		       const struct index_sequence *of, uint32_t number,
+		       const uint32_t *depths, uint64_t *callee_ns)
+{
+	const struct index_chunk *chunk = &of->chunks[number];
+	struct index_get rows =
+		index_load(parts->index, chunk->rows, &parts->rows);
+	uint64_t left = chunk->row_count;
+	struct index_row row;
+	int64_t node = 0;
+
+	for (; left && index_row_next(of, &rows, &node, &row); left--) {
+		uint32_t parent = of->nodes[row.node].parent;
+
+		if (parent < of->node_count && depths[parent])
+			callee_ns[depths[parent] - 1] += row.total_ns;
+	}
+	return left ? -EIO : 0;
+}
+
+/* Sums up the callees of the open slices in the chunks before the current follow
+ * of @wanted's sequence that were skipped. */
+static int sum_callees(struct trace_parts *parts, const struct wanted *wanted)
+{
+	const struct index_sequence *of = wanted->of;
+	const struct follow *follow = &wanted->follows[wanted->at];
+	struct seeding *seeding = &parts->seeding;
+	const struct index_stack *open = &seeding->stack;
+	uint32_t to = of->checkpoints[follow->checkpoint].chunk, from = to;
+	uint32_t *depths = calloc((size_t)of->node_count + 1, sizeof(*depths));
+	uint64_t *callee_ns =
+		calloc((size_t)open->count + 1, sizeof(*callee_ns));
+	int err = depths && callee_ns ? 0 : -ENOMEM;
+
+	for (uint32_t i = 0; i < open->count && !err; i++)
+		depths[open->slices[i].node] = i + 1;
+	while (from && !err) {
+		uint32_t first = of->chunks[from - 1].first_checkpoint;
+
+		if (packet_place_before(of->checkpoints[first].place,
+					follow[-1].to))
+			break;
+		err = add_callees(parts, of, --from, depths, callee_ns);
+	}
+	/* The end of an open callee will add all of its time. */
+	for (uint32_t i = 1; i < open->count && from < to && !err; i++)
+		callee_ns[i - 1] -=
+			seeding->ns - MAX(open->slices[i].begin_ns,
+					  of->chunks[from].start_ns);
+	free(depths);
+	seeding->callee_ns = callee_ns;
+	return err;
+}
+
 static void start_seeding(struct trace_parts *parts, struct wanted *wanted)
 {
 	const struct follow *follow = &wanted->follows[wanted->at];
@@ -665,7 +826,7 @@ static void start_seeding(struct trace_parts *parts, struct wanted *wanted)
 	wanted->following = true;
 	if (!follow->seeded)
 		return;
-	free(parts->seeding.stack.slices);
+	free_seeding(&parts->seeding);
 	parts->seeding = (struct seeding){
 		.of = wanted,
 		.ns = wanted->of->checkpoints[follow->checkpoint].ns,
@@ -674,6 +835,8 @@ static void start_seeding(struct trace_parts *parts, struct wanted *wanted)
 	/* A damaged stack counts as empty. */
 	trace_index_stack(wanted->of, follow->checkpoint,
 			  &parts->seeding.stack);
+	if (parts->choice.callees && wanted->at && !parts->err)
+		parts->err = sum_callees(parts, wanted);
 }
 
 /* Makes a TRACE_BEGIN event with the fields of the slice's site only, in the
@@ -738,6 +901,7 @@ static int give_slice(struct trace_parts *parts, struct trace_part *out)
 					    out);
 	out->seed = true;
 	out->ns = slice->begin_ns;
+	out->callee_ns = seeding->callee_ns ? seeding->callee_ns[depth] : 0;
 	return got;
 }
 
@@ -776,7 +940,7 @@ static int give_seed(struct trace_parts *parts, struct trace_part *out)
 static void start_closing(struct trace_parts *parts, struct wanted *wanted)
 {
 	wanted->closed = true;
-	free(parts->seeding.stack.slices);
+	free_seeding(&parts->seeding);
 	parts->seeding = (struct seeding){
 		.of = wanted,
 		.ns = wanted->follows[wanted->count - 1].to_ns,
@@ -1062,6 +1226,8 @@ int trace_parts_next(struct trace_parts *parts, struct trace_part *out)
 		if (parts->ended && !parts->seeding.of && !seed_left(parts))
 			return 0;
 		got = step(parts, out);
+		if (parts->err)
+			return parts->err;
 	}
 	return got;
 }

@@ -47,6 +47,10 @@ struct trace_part {
 	/* PART_PACKET: it begins the next open slice behind a PART_RESTART, at
 	 * ns. */
 	bool seed;
+	/* seed, with choice.callees: the time of the slice's ended callees in the
+	 * packets skipped since its sequence was returned last; an open callee
+	 * has its own. */
+	uint64_t callee_ns;
 	uint32_t sequence; /* PART_RESTART, PART_SWITCH */
 	uint64_t ns;
 	/* PART_RESTART: the last event before the skipped packets; 0: none. */
@@ -79,6 +83,10 @@ struct parts_choice {
 	/* One range only: also the packets with the ends of the slices that are
 	 * open behind it. */
 	bool ends;
+	/* With ends and all sequences: the times of the callees of these slices
+	 * are exact. Reads the chunks where such slices begin or end, and has the
+	 * sums of the chunks between. */
+	bool callees;
 	trace_parts_has *has; /* NULL: all sequences */
 	bool no_rest; /* skip events without a thread */
 	/* Only slices and instants of threads. The consumer takes descriptions

@@ -746,6 +746,8 @@ static bool compare_seed(struct trace_reader *reader,
 		 track->slices[reader->seeds].begin_ns == part->ns;
 	if (!*known && leave_slices(reader, track, reader->seeds))
 		return true;
+	if (*known)
+		track->slices[reader->seeds].callee_ns += part->callee_ns;
 	reader->seeds++;
 	return false;
 }

@@ -140,8 +140,7 @@ static void find_call_parts(struct call_reader *reader, const char *path)
 	const struct call_choice *choice = &reader->choice;
 	const char *thread = choice->thread ?: "";
 
-	if (!choice->parts ||
-	    (!choice->range.from_ns && !choice->range.to_ns) ||
+	if (!call_reader_has_range(reader) ||
 	    trace_index_read_beside(path, &reader->index))
 		return;
 	if (thread[strspn(thread, "0123456789")] &&
@@ -153,7 +152,9 @@ static int open_calls(struct call_reader *reader, const char *path)
 {
 	const struct parts_choice part = { .ranges = &reader->range,
 					   .range_count = 1,
-					   .ends = true };
+					   .ends = true,
+					   .callees =
+						   reader->choice.self_times };
 	int err;
 
 	find_call_parts(reader, path);
@@ -538,6 +539,11 @@ int call_reader_next(struct call_reader *reader, struct call_event *out)
 struct trace_reader *call_reader_trace(const struct call_reader *reader)
 {
 	return reader->trace;
+}
+
+bool call_reader_has_range(const struct call_reader *reader)
+{
+	return reader->choice.range.from_ns || reader->choice.range.to_ns;
 }
 
 uint64_t call_reader_origin(const struct call_reader *reader)

@@ -42,10 +42,9 @@ struct call_choice {
 	bool instants; /* with calls_only: also instants of threads */
 	bool sched; /* required for call_reader_sched(): reads the trace once
 		     * more, for its switches */
-	/* With a range and an index beside the trace: read only the calls of
-	 * the range. Then callee_ns lacks calls outside of the range, and
-	 * totals are of the events that were read. */
-	bool parts;
+	/* callee_ns has all callees. Otherwise it may lack callees outside of
+	 * the range. */
+	bool self_times;
 };
 
 struct call_event {
@@ -81,6 +80,9 @@ struct call_arguments *call_arguments_keep(const struct call_reader *reader,
 
 /* Returns the underlying reader, for texts, tracks and totals. */
 struct trace_reader *call_reader_trace(const struct call_reader *reader);
+/* Returns true if a range was chosen, so the trace's totals may lack events outside
+ * of it. */
+bool call_reader_has_range(const struct call_reader *reader);
 /* Returns the origin of times, CLOCK_BOOTTIME. */
 uint64_t call_reader_origin(const struct call_reader *reader);
 /* Return true if a track matched the selected thread, and if a function

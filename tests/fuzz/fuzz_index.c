@@ -11,6 +11,7 @@
 #include "collector/read/index_curve_set.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_parts.h"
+#include "collector/read/trace_read.h"
 #include "shared/compiler.h"
 #include "tests/fuzz/fuzz.h"
 #include "tests/fuzz/index_input.h"
@@ -165,6 +166,24 @@ static void cut(const char *path, const struct trace_index *index)
 	fclose(out);
 }
 
+/* Reads a range with the times of all callees. */
+static void read_callees(const char *path, const struct trace_index *index)
+{
+	const struct time_range range = { 5000, 6000 };
+	const struct parts_choice choice = { .ranges = &range,
+					     .range_count = 1,
+					     .ends = true,
+					     .callees = true };
+	struct trace_reader *reader;
+	struct trace_event event;
+
+	if (trace_reader_open_parts(path, index, &choice, &reader))
+		return;
+	while (trace_reader_next(reader, &event) > 0)
+		;
+	trace_reader_close(&reader);
+}
+
 /* Points of a curve are in order, and least does not exceed greatest. */
 static void curves(const char *path, const struct trace_index *index,
 		   struct time_range range, bool rough)
@@ -246,6 +265,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		read_range(trace_path, index, 0, UINT64_MAX);
 		read_range(trace_path, index, 1000, 2000);
 		read_range(trace_path, index, 1000, 1ULL << 60);
+		read_callees(trace_path, index);
 		cut(trace_path, index);
 		look_at_some(trace_path, index);
 		sum_up(trace_path, index, false);

@@ -47,8 +47,8 @@ class Folders:
 
     @staticmethod
     def copy(folder, scratch, name):
-        to = os.path.join(scratch, name)
-        os.mkdir(to)
+        to = os.path.join(scratch, name, "recording")
+        os.makedirs(to)
         for file in os.listdir(folder):
             source = os.path.join(os.path.realpath(folder), file)
             if file == INDEX:

@@ -30,7 +30,20 @@ COMMANDS = [
     ["export", "--to", "flamechart"],
     ["export", "--to", "firefox"],
     ["export", "--to", "csv", "--calls"],
+    ["export", "--to", "parquet", "-o", "tables"],
 ]
+
+
+def take_tables(folder):
+    """Returns the content of all tables in @folder, which it removes."""
+    folder = os.path.join(folder, "tables")
+    content = b""
+    for name in sorted(os.listdir(folder) if os.path.isdir(folder) else []):
+        path = os.path.join(folder, name)
+        with open(path, "rb") as file:
+            content += b"\n" + name.encode() + b"\n" + file.read()
+        os.remove(path)
+    return content
 
 
 def differ(folders, words):
@@ -40,7 +53,8 @@ def differ(folders, words):
         done = subprocess.run([folders.perfrec, *words, "."], cwd=folder,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               check=False)
-        answers.append((done.returncode, done.stderr, done.stdout))
+        answers.append((done.returncode, done.stderr,
+                        done.stdout + take_tables(folder)))
     one, other = answers
     if one == other:
         return None

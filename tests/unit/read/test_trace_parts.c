@@ -131,4 +131,81 @@ TEST(names_of_a_skipped_part_outlive_the_first_packet_of_their_sequence)
 	ck_assert_int_eq(unlink(INDEX_NAME) | unlink(TRACE_NAME), 0);
 }
 
+/* Writes main, with @rounds calls of "outer" that make 30,000 calls each. Returns
+ * the time at the end. */
+static uint64_t write_rounds(int rounds)
+{
+	const struct out_name names[] = { { 1, "main" },
+					  { 2, "outer" },
+					  { 3, "leaf" } };
+	FILE *file = fopen(TRACE_NAME, "we");
+	uint64_t ns = 10;
+
+	ck_assert_ptr_nonnull(file);
+	write_trace_head(SEQUENCE, 8, names, ARRAY_SIZE(names));
+	write_begin(1, ns);
+	for (int i = 0; i < rounds; i++) {
+		write_begin(2, ns += 7);
+		for (int j = 0; j < 30000; j++) {
+			write_begin(3, ns += 3);
+			write_end(ns += 5 + (uint64_t)j % 11);
+			if (j % 1000 == 0)
+				flush_to(file);
+		}
+		write_end(ns += 2);
+	}
+	write_end(ns += 1);
+	flush_to(file);
+	ck_assert_int_eq(fclose(file), 0);
+	return ns;
+}
+
+/* Returns a sum over the slices of @range of the time of their callees, weighted by
+ * their begins. Sets *@packets to the number that was read. */
+static uint64_t sum_callees_of(const struct trace_index *index,
+			       const struct time_range *range,
+			       uint64_t *packets)
+{
+	const struct parts_choice choice = {
+		.ranges = range, .range_count = 1, .ends = true, .callees = true
+	};
+	struct trace_reader *reader;
+	struct trace_event event;
+	uint64_t sum = 0;
+
+	ck_assert_int_eq(
+		trace_reader_open_parts(TRACE_NAME, index, &choice, &reader),
+		0);
+	while (trace_reader_next(reader, &event) > 0)
+		if (event.kind == TRACE_END && event.ns >= range->from_ns &&
+		    event.slice->begin_ns < range->to_ns)
+			sum += (event.slice->callee_ns + 1) *
+			       (event.slice->begin_ns - START_NS);
+	*packets = trace_reader_totals(reader).packets;
+	trace_reader_close(&reader);
+	return sum;
+}
+
+/* The callees of main are in all chunks of its thread. */
+TEST(skipped_callees_count_for_their_callers)
+{
+	uint64_t end = write_rounds(20);
+	struct trace_index *index = make_index();
+
+	ck_assert_uint_gt(index->sequences[0].chunk_count, 6);
+	for (uint64_t i = 0; i < 20; i++) {
+		const struct time_range range = {
+			START_NS + end / 20 * i + 11,
+			START_NS + end / 20 * i + 20000,
+		};
+		uint64_t packets, all;
+		uint64_t sum = sum_callees_of(index, &range, &packets);
+
+		ck_assert_uint_eq(sum, sum_callees_of(NULL, &range, &all));
+		ck_assert_uint_lt(packets, all * 3 / 4);
+	}
+	trace_index_free(&index);
+	ck_assert_int_eq(unlink(INDEX_NAME) | unlink(TRACE_NAME), 0);
+}
+
 SUITE(scratch_enter, scratch_leave);
