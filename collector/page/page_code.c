@@ -77,63 +77,46 @@ static void put_parts(struct page_data *data, const struct assembly_part *parts,
 {
 	page_columns_begin(columns, "u", "code.left_out");
 	page_columns_put(columns, left_out);
-	page_columns_begin(columns, "u", "code.function");
-	for (size_t i = 0; i < count; i++)
-		page_columns_put(
-			columns,
-			page_data_function(
-				data, page_data_text(data, parts[i].wish),
-				page_data_text(data, parts[i].module)));
-	page_columns_begin(columns, "u", "code.symbol");
-	for (size_t i = 0; i < count; i++)
-		page_columns_put(columns,
-				 page_data_text(data, parts[i].symbol));
-	page_columns_begin(columns, "u", "code.why");
-	for (size_t i = 0; i < count; i++)
-		page_columns_put(
-			columns,
-			page_data_text(data, parts[i].why ? parts[i].why : ""));
-	page_columns_begin(columns, "u", "code.count");
-	for (size_t i = 0; i < count; i++)
-		page_columns_put(columns, parts[i].count);
+	PAGE_COLUMN(columns, i, count,
+		    page_data_function(data,
+				       page_data_text(data, parts[i].wish),
+				       page_data_text(data, parts[i].module)),
+		    "u", "code.function");
+	PAGE_COLUMN(columns, i, count, page_data_text(data, parts[i].symbol),
+		    "u", "code.symbol");
+	PAGE_COLUMN(columns, i, count,
+		    page_data_text(data, parts[i].why ? parts[i].why : ""), "u",
+		    "code.why");
+	PAGE_COLUMN(columns, i, count, parts[i].count, "u", "code.count");
 }
+
+/* Puts @value of each @line of all parts. */
+#define PUT_LINES(value)                                                       \
+	for (size_t i = 0; i < count; i++)                                     \
+		for (size_t k = 0; k < parts[i].count; k++) {                  \
+			const struct assembly_line *line = &parts[i].lines[k]; \
+                                                                               \
+			page_columns_put(columns, value);                      \
+		}
 
 static void put_instructions(struct page_data *data,
 			     const struct assembly_part *parts, size_t count,
 			     struct page_columns *columns)
 {
 	page_columns_begin(columns, "u", "instruction.bytes");
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < parts[i].count; k++)
-			page_columns_put(columns, parts[i].lines[k].bytes);
+	PUT_LINES(line->bytes);
 	page_columns_begin(columns, "u", "instruction.text");
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < parts[i].count; k++)
-			page_columns_put(
-				columns,
-				page_data_text(data, parts[i].lines[k].text));
+	PUT_LINES(page_data_text(data, line->text));
 	page_columns_begin(columns, "u", "instruction.file");
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < parts[i].count; k++)
-			page_columns_put(
-				columns,
-				page_data_text(data, parts[i].lines[k].file));
+	PUT_LINES(page_data_text(data, line->file));
 	page_columns_begin(columns, "d", "instruction.line");
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = 0; k < parts[i].count; k++)
-			page_columns_put(columns, parts[i].lines[k].line);
+	PUT_LINES(line->line);
 	for (int key = PAGE_CPU; key < PAGE_KEYS; key++) {
 		if (!data->value[key].known)
 			continue;
 		page_columns_begin(columns, "u", "instruction.%s",
 				   page_keys[key].key);
-		for (size_t i = 0; i < count; i++)
-			for (size_t k = 0; k < parts[i].count; k++)
-				page_columns_put(
-					columns,
-					(uint64_t)MAX(
-						parts[i].lines[k].value[key],
-						0));
+		PUT_LINES((uint64_t)MAX(line->value[key], 0));
 	}
 }
 

@@ -39,6 +39,14 @@ void page_columns_put(struct page_columns *columns, uint64_t value);
 /* Appends a time or difference, which may be negative. */
 void page_columns_put_signed(struct page_columns *columns, int64_t value);
 void page_columns_put_text(struct page_columns *columns, const char *text);
+/* Begins a column of @type, with a name by the format behind it, and puts @value
+ * for each @i below @count. */
+#define PAGE_COLUMN(columns, i, count, value, type, ...)               \
+	do {                                                           \
+		page_columns_begin(columns, type, __VA_ARGS__);        \
+		for (__typeof__((count) + 0u) i = 0; i < (count); i++) \
+			page_columns_put(columns, value);              \
+	} while (0)
 /* Drops the columns from number @count on. */
 void page_columns_cut(struct page_columns *columns, size_t count);
 void page_columns_release(struct page_columns *columns);

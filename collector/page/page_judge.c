@@ -138,14 +138,11 @@ static void put_verdicts(struct page_data *data, const struct diff *diff,
 	}
 	if (diff->runs->count == 2)
 		return;
-	page_columns_begin(columns, "u", "function.%s.%sspread",
-			   page_keys[key].key, part);
-	for (uint32_t i = 0; i < data->functions.count; i++)
-		page_columns_put(
-			columns,
-			(uint64_t)(1000 * judge_half_range(judge_cell_of(
-						  diff, row_of, i, metric)) +
-				   0.5));
+	PAGE_COLUMN(columns, i, data->functions.count,
+		    (uint64_t)(1000 * judge_half_range(judge_cell_of(
+					      diff, row_of, i, metric)) +
+			       0.5),
+		    "u", "function.%s.%sspread", page_keys[key].key, part);
 }
 
 int page_judge_put(struct page_data *data, const struct diff *diff,

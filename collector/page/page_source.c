@@ -181,23 +181,18 @@ int page_source_put(struct page_data *data, struct page_columns *columns)
 	if (!err)
 		err = read_lines(data, &lines, texts);
 	if (!err) {
-		page_columns_begin(columns, "u", "source.file");
-		for (size_t i = 0; i < lines.count; i++)
-			page_columns_put(columns, lines.list[i].file);
-		page_columns_begin(columns, "d", "source.line");
-		for (size_t i = 0; i < lines.count; i++)
-			page_columns_put(columns, lines.list[i].line);
-		page_columns_begin(columns, "u", "source.text");
-		for (size_t i = 0; i < lines.count; i++)
-			page_columns_put(columns, texts[i]);
+		PAGE_COLUMN(columns, i, lines.count, lines.list[i].file, "u",
+			    "source.file");
+		PAGE_COLUMN(columns, i, lines.count, lines.list[i].line, "d",
+			    "source.line");
+		PAGE_COLUMN(columns, i, lines.count, texts[i], "u",
+			    "source.text");
 		for (int key = PAGE_CPU; key < PAGE_KEYS; key++) {
 			if (!data->value[key].known)
 				continue;
-			page_columns_begin(columns, "u", "source.%s",
-					   page_keys[key].key);
-			for (size_t i = 0; i < lines.count; i++)
-				page_columns_put(columns,
-						 lines.list[i].amount[key]);
+			PAGE_COLUMN(columns, i, lines.count,
+				    lines.list[i].amount[key], "u", "source.%s",
+				    page_keys[key].key);
 		}
 	}
 	free(texts);

@@ -252,9 +252,8 @@ void page_states_put_heat(const struct page_data *data,
 				     size.count * size.width_ns));
 	}
 	if (image_count) {
-		page_columns_begin(columns, "u", "cpu_heat.ns");
-		for (uint64_t i = 0; i < size.count; i++)
-			page_columns_put(columns, heat[i]);
+		PAGE_COLUMN(columns, i, size.count, heat[i], "u",
+			    "cpu_heat.ns");
 	}
 	free(heat);
 	free(images);

@@ -126,19 +126,13 @@ int page_time_put_threads(struct page_data *data, struct page_columns *columns)
 		for (uint32_t i = 0; i < processes.count; i++)
 			page_columns_put_signed(columns,
 						i ? processes.list[i]->pid : 0);
-		page_columns_begin(columns, "u", "process.name");
-		for (uint32_t i = 0; i < processes.count; i++)
-			page_columns_put(
-				columns,
-				i ? text_in_page(data, processes.list[i]->name)
-				  : 0);
-		page_columns_begin(columns, "u", "process.command");
-		for (uint32_t i = 0; i < processes.count; i++)
-			page_columns_put(
-				columns,
-				i ? text_in_page(data,
-						 processes.list[i]->command)
-				  : 0);
+		PAGE_COLUMN(columns, i, processes.count,
+			    i ? text_in_page(data, processes.list[i]->name) : 0,
+			    "u", "process.name");
+		PAGE_COLUMN(columns, i, processes.count,
+			    i ? text_in_page(data, processes.list[i]->command)
+			      : 0,
+			    "u", "process.command");
 		put_threads(data, &processes, columns);
 	}
 	free(processes.list);
@@ -202,28 +196,22 @@ static void put_time_level(struct page_data *data, struct named *named,
 {
 	const struct timeline_level *level = &timeline->level[number];
 
-	page_columns_begin(columns, "u", "%s.%d.thread", name, number);
-	for (uint32_t i = 0; i < level->count; i++)
-		page_columns_put(columns, level->calls[i].thread);
-	page_columns_begin(columns, "u", "%s.%d.depth", name, number);
-	for (uint32_t i = 0; i < level->count; i++)
-		page_columns_put(columns, level->calls[i].depth);
+	PAGE_COLUMN(columns, i, level->count, level->calls[i].thread, "u",
+		    "%s.%d.thread", name, number);
+	PAGE_COLUMN(columns, i, level->count, level->calls[i].depth, "u",
+		    "%s.%d.depth", name, number);
 	page_columns_begin(columns, "d", "%s.%d.begin", name, number);
 	for (uint32_t i = 0; i < level->count; i++)
 		page_columns_put_signed(
 			columns,
 			(int64_t)(level->calls[i].begin_ns - data->origin_ns));
-	page_columns_begin(columns, "u", "%s.%d.duration", name, number);
-	for (uint32_t i = 0; i < level->count; i++)
-		page_columns_put(columns, level->calls[i].duration_ns);
-	page_columns_begin(columns, "u", "%s.%d.function", name, number);
-	for (uint32_t i = 0; i < level->count; i++)
-		page_columns_put(
-			columns,
-			function_of_name(data, named, level->calls[i].name));
-	page_columns_begin(columns, "u", "%s.%d.count", name, number);
-	for (uint32_t i = 0; i < level->count; i++)
-		page_columns_put(columns, level->calls[i].count);
+	PAGE_COLUMN(columns, i, level->count, level->calls[i].duration_ns, "u",
+		    "%s.%d.duration", name, number);
+	PAGE_COLUMN(columns, i, level->count,
+		    function_of_name(data, named, level->calls[i].name), "u",
+		    "%s.%d.function", name, number);
+	PAGE_COLUMN(columns, i, level->count, level->calls[i].count, "u",
+		    "%s.%d.count", name, number);
 }
 
 /* --- the slowest calls --- */
@@ -325,20 +313,17 @@ static void put_instants(struct page_data *data, struct page_columns *columns)
 	const struct call_instant *instants = data->calls->instants;
 	uint32_t count = data->calls->instant_count;
 
-	page_columns_begin(columns, "u", "instant.thread");
-	for (uint32_t i = 0; i < count; i++)
-		page_columns_put(columns, instants[i].thread);
+	PAGE_COLUMN(columns, i, count, instants[i].thread, "u",
+		    "instant.thread");
 	page_columns_begin(columns, "d", "instant.ns");
 	for (uint32_t i = 0; i < count; i++)
 		page_columns_put_signed(
 			columns, (int64_t)(instants[i].ns - data->origin_ns));
-	page_columns_begin(columns, "u", "instant.name");
-	for (uint32_t i = 0; i < count; i++)
-		page_columns_put(columns, text_in_page(data, instants[i].name));
-	page_columns_begin(columns, "u", "instant.arguments");
-	for (uint32_t i = 0; i < count; i++)
-		page_columns_put(columns, arguments_in_page(
-						  data, instants[i].arguments));
+	PAGE_COLUMN(columns, i, count, text_in_page(data, instants[i].name),
+		    "u", "instant.name");
+	PAGE_COLUMN(columns, i, count,
+		    arguments_in_page(data, instants[i].arguments), "u",
+		    "instant.arguments");
 }
 
 /* --- durations over time --- */
@@ -490,9 +475,7 @@ static void put_time_buckets(const struct calls *calls, const char *name,
 {
 	uint32_t buckets = time_cells_buckets(&calls->cells);
 
-	page_columns_begin(columns, "u", "%s", name);
-	for (uint32_t i = 0; i < buckets; i++)
-		page_columns_put(columns, amounts[i]);
+	PAGE_COLUMN(columns, i, buckets, amounts[i], "u", "%s", name);
 }
 
 /* Writes the largest value of @curve in each bucket. */
@@ -529,13 +512,11 @@ static void put_bands(struct page_data *data, struct page_columns *columns)
 	uint32_t at[CALLS_BANDS] = { 0 };
 	uint64_t ns;
 
-	page_columns_begin(columns, "u", "heap.site_name");
-	for (uint32_t i = 0; i < calls->band_count; i++)
-		page_columns_put(
-			columns,
-			page_data_text(
-				data, calls_curve_name(calls, calls->bands[i]) +
-					      strlen(CALLS_BAND_NAME)));
+	PAGE_COLUMN(
+		columns, i, calls->band_count,
+		page_data_text(data, calls_curve_name(calls, calls->bands[i]) +
+					     strlen(CALLS_BAND_NAME)),
+		"u", "heap.site_name");
 	page_columns_begin(columns, "d", "heap.site_ns");
 	while ((ns = next_band_time(calls, at)) != UINT64_MAX)
 		page_columns_put_signed(columns,
@@ -565,9 +546,8 @@ static void put_memory(struct page_data *data, struct page_columns *columns)
 	for (uint32_t i = 0; i < curve->count; i++)
 		page_columns_put_signed(columns, (int64_t)(curve->points[i].ns -
 							   data->origin_ns));
-	page_columns_begin(columns, "u", "heap.bytes");
-	for (uint32_t i = 0; i < curve->count; i++)
-		page_columns_put(columns, curve->points[i].value);
+	PAGE_COLUMN(columns, i, curve->count, curve->points[i].value, "u",
+		    "heap.bytes");
 	if (data->calls->band_count)
 		put_bands(data, columns);
 }

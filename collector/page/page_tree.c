@@ -336,22 +336,17 @@ static void put_entries(const struct entries *entries, enum page_key key,
 	const char *name = page_keys[key].key;
 
 	if (timed) {
-		page_columns_begin(columns, "d", "value.%s.bucket", name);
-		for (size_t i = 0; i < entries->count; i++)
-			page_columns_put(columns, entries->list[i].bucket);
-		page_columns_begin(columns, "u", "value.%s.thread", name);
-		for (size_t i = 0; i < entries->count; i++)
-			page_columns_put(columns, entries->list[i].thread);
+		PAGE_COLUMN(columns, i, entries->count, entries->list[i].bucket,
+			    "d", "value.%s.bucket", name);
+		PAGE_COLUMN(columns, i, entries->count, entries->list[i].thread,
+			    "u", "value.%s.thread", name);
 	}
-	page_columns_begin(columns, "d", "value.%s.node", name);
-	for (size_t i = 0; i < entries->count; i++)
-		page_columns_put(columns, entries->list[i].node);
+	PAGE_COLUMN(columns, i, entries->count, entries->list[i].node, "d",
+		    "value.%s.node", name);
 	for (int side = 0; side < (compares ? 2 : 1); side++) {
-		page_columns_begin(columns, "u", "value.%s.%s", name,
-				   side == PAGE_BASE ? "base" : "self");
-		for (size_t i = 0; i < entries->count; i++)
-			page_columns_put(columns,
-					 entries->list[i].amount[side]);
+		PAGE_COLUMN(columns, i, entries->count,
+			    entries->list[i].amount[side], "u", "value.%s.%s",
+			    name, side == PAGE_BASE ? "base" : "self");
 	}
 }
 
@@ -378,9 +373,8 @@ static int put_tree_overview(const struct tree *tree,
 	for (size_t i = 0; i < entries->count; i++)
 		sum[entries->list[i].bucket] +=
 			entries->list[i].amount[PAGE_SELF];
-	page_columns_begin(columns, "u", "overview.%s", page_keys[key].key);
-	for (uint32_t i = 0; i < buckets; i++)
-		page_columns_put(columns, sum[i]);
+	PAGE_COLUMN(columns, i, buckets, sum[i], "u", "overview.%s",
+		    page_keys[key].key);
 	free(sum);
 	return 0;
 }
@@ -475,12 +469,10 @@ int page_tree_put(const struct page_data *data, uint32_t per_ten_thousand,
 	if (!err)
 		err = make_tree(&tree, &by_leaf);
 	if (!err) {
-		page_columns_begin(columns, "u", "node.parent");
-		for (uint32_t i = 0; i < tree.count; i++)
-			page_columns_put(columns, tree.nodes[i].parent);
-		page_columns_begin(columns, "u", "node.function");
-		for (uint32_t i = 0; i < tree.count; i++)
-			page_columns_put(columns, tree.nodes[i].function);
+		PAGE_COLUMN(columns, i, tree.count, tree.nodes[i].parent, "u",
+			    "node.parent");
+		PAGE_COLUMN(columns, i, tree.count, tree.nodes[i].function, "u",
+			    "node.function");
 	}
 	for (int key = 0; key < PAGE_KEYS && !err; key++)
 		if (data->value[key].known)
@@ -514,29 +506,23 @@ static void put_sums(const struct page_data *data, enum page_key key,
 	for (int side = 0; side < (data->compares ? 2 : 1); side++) {
 		const char *prefix = side == PAGE_BASE ? "base_" : "";
 
-		page_columns_begin(columns, "u", "function.%s.%sself", name,
-				   prefix);
-		for (uint32_t i = 0; i < data->functions.count; i++)
-			page_columns_put(columns,
-					 sums_at(value, i)->self[side]);
-		page_columns_begin(columns, "u", "function.%s.%stotal", name,
-				   prefix);
-		for (uint32_t i = 0; i < data->functions.count; i++)
-			page_columns_put(columns,
-					 sums_at(value, i)->total[side]);
+		PAGE_COLUMN(columns, i, data->functions.count,
+			    sums_at(value, i)->self[side], "u",
+			    "function.%s.%sself", name, prefix);
+		PAGE_COLUMN(columns, i, data->functions.count,
+			    sums_at(value, i)->total[side], "u",
+			    "function.%s.%stotal", name, prefix);
 	}
 }
 
 static void put_member(const struct page_data *data, const char *name,
 		       size_t offset, struct page_columns *columns)
 {
-	page_columns_begin(columns, "u", "function.%s", name);
-	for (uint32_t i = 0; i < data->functions.count; i++)
-		page_columns_put(
-			columns,
-			*(const uint32_t *)((const char *)page_data_function_at(
-						    data, i) +
-					    offset));
+	PAGE_COLUMN(columns, i, data->functions.count,
+		    *(const uint32_t *)((const char *)page_data_function_at(
+						data, i) +
+					offset),
+		    "u", "function.%s", name);
 }
 
 static const struct summary_function *single_at(const struct page_data *data,
@@ -630,12 +616,9 @@ static int put_durations(const struct page_data *data,
 		count = text ? add_bars(&bars, text) : 0;
 		page_columns_put(columns, (uint64_t)MAX(count, 0));
 	}
-	page_columns_begin(columns, "u", "bar.ns");
-	for (size_t i = 0; i < bars.count; i++)
-		page_columns_put(columns, bars.list[i].low);
-	page_columns_begin(columns, "u", "bar.calls");
-	for (size_t i = 0; i < bars.count; i++)
-		page_columns_put(columns, bars.list[i].count);
+	PAGE_COLUMN(columns, i, bars.count, bars.list[i].low, "u", "bar.ns");
+	PAGE_COLUMN(columns, i, bars.count, bars.list[i].count, "u",
+		    "bar.calls");
 	free(bars.list);
 	return MIN(count, 0);
 }
@@ -653,14 +636,12 @@ int page_tree_put_functions(struct page_data *data,
 		   columns);
 	put_member(data, "file", offsetof(struct page_function, file), columns);
 	put_member(data, "line", offsetof(struct page_function, line), columns);
-	page_columns_begin(columns, "u", "function.recorded");
-	for (uint32_t i = 0; i < data->functions.count; i++)
-		page_columns_put(columns,
-				 page_data_function_at(data, i)->recorded);
-	page_columns_begin(columns, "u", "function.temporary");
-	for (uint32_t i = 0; i < data->functions.count; i++)
-		page_columns_put(columns,
-				 page_data_function_at(data, i)->temporary);
+	PAGE_COLUMN(columns, i, data->functions.count,
+		    page_data_function_at(data, i)->recorded, "u",
+		    "function.recorded");
+	PAGE_COLUMN(columns, i, data->functions.count,
+		    page_data_function_at(data, i)->temporary, "u",
+		    "function.temporary");
 	if (!data->compares && put_durations(data, columns) < 0)
 		return -ENOMEM;
 	for (int key = 0; key < PAGE_KEYS; key++)
@@ -675,11 +656,9 @@ int page_tree_put_functions(struct page_data *data,
 	if (!err)
 		err = short_names_make(&names, full, count, false);
 	if (!err)
-		page_columns_begin(columns, "u", "function.short");
-	for (uint32_t i = 0; i < count && !err; i++)
-		page_columns_put(
-			columns,
-			page_data_text(data, short_names_get(&names, i)));
+		PAGE_COLUMN(columns, i, count,
+			    page_data_text(data, short_names_get(&names, i)),
+			    "u", "function.short");
 	short_names_free(&names);
 	free(full);
 	return err;
