@@ -16,40 +16,6 @@
 
 /* --- memory -------------------------------------------------------------- */
 
-void *by_number_find(const struct by_number *list, uint64_t id)
-{
-	uint32_t number;
-
-	return pool_find(&list->ids, &id, &number) ? list->items[number] : NULL;
-}
-
-void *by_number_get(struct packet_window *window, struct by_number *list,
-		    uint64_t id, size_t bytes)
-{
-	void *item = by_number_find(list, id);
-	uint32_t number;
-
-	if (likely(item))
-		return item;
-	if (budget_take(&window->budget, bytes)) {
-		item = calloc(1, bytes);
-		if (!item)
-			budget_give(&window->budget, bytes);
-	}
-	if (!item ||
-	    grow_array_from(&window->budget, list->items, list->room,
-			    list->ids.count + 1) ||
-	    pool_intern(&list->ids, &id, &number) < 0) {
-		if (item)
-			budget_give(&window->budget, bytes);
-		free(item);
-		window->totals.refused++;
-		return NULL;
-	}
-	list->items[number] = item;
-	return item;
-}
-
 bool window_keep(struct packet_window *window, struct bytes *to,
 		 const void *from, size_t count)
 {
@@ -75,10 +41,8 @@ static void free_sequences(struct packet_window *window)
 
 		cut_names_clear(&sequence->names, &window->entries);
 		bytes_release(&sequence->start);
-		free(sequence);
 	}
-	free(window->sequences.items);
-	pool_release(&window->sequences.ids);
+	by_id_release(&window->sequences);
 }
 
 void packet_window_free(struct packet_window **window)
@@ -124,8 +88,7 @@ int packet_window_new(const struct cut_ranges *ranges, struct cut_file *file,
 	window->file = file;
 	window->threads = threads;
 	cut_entries_init(&window->entries, &window->budget);
-	pool_init(&window->sequences.ids, &window->budget, sizeof(uint64_t),
-		  sizeof(uint64_t));
+	by_id_init(&window->sequences, &window->budget);
 	window_tracks_init(window);
 	if (cut_sched_new(ranges, file, &window->budget, has_switches_of,
 			  window, &window->sched)) {
@@ -145,13 +108,16 @@ static struct wsequence *find_sequence(struct packet_window *window,
 
 	if (likely(sequence && sequence->id == id))
 		return sequence;
-	sequence = by_number_get(window, &window->sequences, id,
-				 sizeof(*sequence));
-	if (!sequence)
-		return NULL;
-	sequence->id = id;
-	if (!sequence->clock_id)
+	sequence = by_id_find(&window->sequences, id);
+	if (!sequence) {
+		sequence = by_id_add(&window->sequences, id, sizeof(*sequence));
+		if (!sequence) {
+			window->totals.refused++;
+			return NULL;
+		}
+		sequence->id = id;
 		sequence->clock_id = CLOCK_BOOTTIME_ID;
+	}
 	window->last_sequence = sequence;
 	return sequence;
 }

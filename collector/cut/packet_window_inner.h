@@ -8,6 +8,7 @@
 #define PERFREC_COLLECTOR_CUT_PACKET_WINDOW_INNER_H
 
 #include "collector/base/budget.h"
+#include "collector/base/by_id.h"
 #include "collector/base/bytes.h"
 #include "collector/base/pool.h"
 #include "collector/base/protobuf.h"
@@ -70,13 +71,6 @@ struct wtrack {
 	uint32_t last_count;
 };
 
-/* Items by a number; they do not move. */
-struct by_number {
-	struct pool ids;
-	void **items;
-	uint32_t room;
-};
-
 struct packet_window {
 	struct budget budget;
 	const struct cut_ranges *ranges;
@@ -85,7 +79,7 @@ struct packet_window {
 	uint64_t end_ns;
 	bool leaves; /* packet_window_leave(): clocks stay as they are */
 	struct cut_entries entries;
-	struct by_number sequences, tracks;
+	struct by_id sequences, tracks;
 	struct pool pids, tids;
 	struct wsequence *last_sequence;
 	struct cut_sched *sched;
@@ -119,11 +113,6 @@ struct wpacket {
 
 /* --- packet_window.c --- */
 
-/* Returns the item with @id, or a new one of all zero. Returns NULL without
- * memory, and counts that. */
-void *by_number_get(struct packet_window *window, struct by_number *list,
-		    uint64_t id, size_t bytes);
-void *by_number_find(const struct by_number *list, uint64_t id);
 /* Makes @to a copy of @count bytes. Returns false without memory, and counts
  * that. */
 bool window_keep(struct packet_window *window, struct bytes *to,

@@ -157,7 +157,7 @@ static bool lives(const struct leaving *leaving,
 
 static void look_at_sequences(struct leaving *leaving)
 {
-	const struct by_number *list = &leaving->window->sequences;
+	const struct by_id *list = &leaving->window->sequences;
 
 	for (uint32_t i = 0; i < list->ids.count; i++) {
 		const struct wsequence *sequence = list->items[i];
@@ -176,7 +176,7 @@ static bool is_gone(const struct packet_window *window,
 		if (track->gone)
 			return true;
 		track = track->parent
-				? by_number_find(&window->tracks, track->parent)
+				? by_id_find(&window->tracks, track->parent)
 				: NULL;
 	}
 	return false;
@@ -194,7 +194,7 @@ static bool has_switches(const struct packet_window *window,
 
 static void put_sequences(struct leaving *leaving)
 {
-	const struct by_number *list = &leaving->window->sequences;
+	const struct by_id *list = &leaving->window->sequences;
 
 	for (uint32_t i = 0; i < list->ids.count; i++) {
 		struct wsequence *sequence = list->items[i];

@@ -21,15 +21,14 @@ struct id_track {
 
 void window_tracks_init(struct packet_window *window)
 {
-	pool_init(&window->tracks.ids, &window->budget, sizeof(uint64_t),
-		  sizeof(uint64_t));
+	by_id_init(&window->tracks, &window->budget);
 	pool_init(&window->pids, &window->budget, sizeof(struct id_track),
 		  sizeof(int64_t));
 	pool_init(&window->tids, &window->budget, sizeof(struct id_track),
 		  sizeof(int64_t));
 }
 
-static void free_track(struct wtrack *track)
+static void release_track(struct wtrack *track)
 {
 	for (uint32_t i = 0; i < track->slice_room; i++)
 		bytes_release(&track->slices[i].fields);
@@ -38,26 +37,28 @@ static void free_track(struct wtrack *track)
 	bytes_release(&track->descriptor);
 	free(track->slices);
 	free(track->lasts);
-	free(track);
 }
 
 void window_tracks_release(struct packet_window *window)
 {
 	for (uint32_t i = 0; i < window->tracks.ids.count; i++)
-		free_track(window->tracks.items[i]);
-	free(window->tracks.items);
-	pool_release(&window->tracks.ids);
+		release_track(window->tracks.items[i]);
+	by_id_release(&window->tracks);
 	pool_release(&window->pids);
 	pool_release(&window->tids);
 }
 
 struct wtrack *window_track(struct packet_window *window, uint64_t uuid)
 {
-	struct wtrack *track =
-		by_number_get(window, &window->tracks, uuid, sizeof(*track));
+	struct wtrack *track = by_id_find(&window->tracks, uuid);
 
 	if (track)
+		return track;
+	track = by_id_add(&window->tracks, uuid, sizeof(*track));
+	if (track)
 		track->uuid = uuid;
+	else
+		window->totals.refused++;
 	return track;
 }
 
@@ -187,8 +188,8 @@ void window_use_track(struct packet_window *window, struct wtrack *track)
 	track->used = track->using = true;
 	window_use_track(window, track->process);
 	if (track->parent)
-		window_use_track(
-			window, by_number_find(&window->tracks, track->parent));
+		window_use_track(window,
+				 by_id_find(&window->tracks, track->parent));
 	track->using = false;
 	if (!track->descriptor.count)
 		return;
@@ -206,7 +207,7 @@ static struct wtrack *thread_of(const struct packet_window *window,
 		if (track->tid)
 			return track;
 		track = track->parent
-				? by_number_find(&window->tracks, track->parent)
+				? by_id_find(&window->tracks, track->parent)
 				: NULL;
 	}
 	return NULL;

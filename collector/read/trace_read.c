@@ -34,8 +34,7 @@ static int open_reader(const char *path, struct trace_parts *parts,
 		return -ENOMEM;
 	}
 	reader->budget.left = BUDGET_BYTES;
-	pool_init(&reader->sequences.ids, &reader->budget, sizeof(uint64_t),
-		  sizeof(uint64_t));
+	by_id_init(&reader->sequences, &reader->budget);
 	read_tracks_init(reader);
 	interned_init(reader);
 	err = trace_texts_init(&reader->texts, &reader->budget);
@@ -63,12 +62,9 @@ void trace_reader_close(struct trace_reader **reader)
 
 	if (!self)
 		return;
-	for (uint32_t i = 0; i < self->sequences.ids.count; i++) {
+	for (uint32_t i = 0; i < self->sequences.ids.count; i++)
 		interned_clear(self, self->sequences.items[i]);
-		free(self->sequences.items[i]);
-	}
-	free(self->sequences.items);
-	pool_release(&self->sequences.ids);
+	by_id_release(&self->sequences);
 	read_tracks_release(self);
 	interned_release(self);
 	free(self->attributes);
@@ -94,38 +90,6 @@ void reader_refuse(struct trace_reader *reader)
 	reader->totals.refused++;
 }
 
-void *by_id_find(const struct by_id *list, uint64_t id)
-{
-	uint32_t number;
-
-	return pool_find(&list->ids, &id, &number) ? list->items[number] : NULL;
-}
-
-void *by_id_add(struct trace_reader *reader, struct by_id *list, uint64_t id,
-		size_t bytes)
-{
-	uint32_t number;
-	void *item = NULL;
-
-	if (budget_take(&reader->budget, bytes)) {
-		item = calloc(1, bytes);
-		if (!item)
-			budget_give(&reader->budget, bytes);
-	}
-	if (!item ||
-	    grow_array_from(&reader->budget, list->items, list->room,
-			    list->ids.count + 1) ||
-	    pool_intern(&list->ids, &id, &number) < 0) {
-		if (item)
-			budget_give(&reader->budget, bytes);
-		free(item);
-		reader_refuse(reader);
-		return NULL;
-	}
-	list->items[number] = item;
-	return item;
-}
-
 /* Returns the sequence @id, and adds it if necessary. Returns NULL without
  * room. */
 static struct sequence *get_sequence(struct trace_reader *reader, uint64_t id)
@@ -136,10 +100,11 @@ static struct sequence *get_sequence(struct trace_reader *reader, uint64_t id)
 		return sequence;
 	sequence = by_id_find(&reader->sequences, id);
 	if (!sequence) {
-		sequence = by_id_add(reader, &reader->sequences, id,
-				     sizeof(*sequence));
-		if (!sequence)
+		sequence = by_id_add(&reader->sequences, id, sizeof(*sequence));
+		if (!sequence) {
+			reader_refuse(reader);
 			return NULL;
+		}
 		sequence->id = id;
 		sequence->clock_id = CLOCK_BOOTTIME_ID;
 	}

@@ -7,6 +7,7 @@
 #define PERFREC_COLLECTOR_READ_TRACE_READ_INNER_H
 
 #include "collector/base/budget.h"
+#include "collector/base/by_id.h"
 #include "collector/base/pool.h"
 #include "collector/read/trace_names.h"
 #include "collector/read/trace_packets.h"
@@ -55,13 +56,6 @@ struct attribute {
 	int64_t number;
 };
 
-/* A list of pointers, with a table of their ids. */
-struct by_id {
-	struct pool ids; /* uint64_t */
-	void **items;
-	uint32_t room;
-};
-
 struct trace_reader {
 	struct budget budget;
 	struct trace_packets *packets;
@@ -101,12 +95,6 @@ struct trace_reader {
 
 /* --- trace_read.c --- */
 
-/* Returns the item with @id, or NULL. */
-void *by_id_find(const struct by_id *list, uint64_t id);
-/* Adds an item of @bytes, all zero, with a new @id. Returns NULL without room,
- * and counts that. */
-void *by_id_add(struct trace_reader *reader, struct by_id *list, uint64_t id,
-		size_t bytes);
 /* Counts a name, track or stack without room. */
 void reader_refuse(struct trace_reader *reader);
 

@@ -30,8 +30,7 @@ void read_tracks_init(struct trace_reader *reader)
 {
 	struct budget *budget = &reader->budget;
 
-	pool_init(&reader->tracks.ids, budget, sizeof(uint64_t),
-		  sizeof(uint64_t));
+	by_id_init(&reader->tracks, budget);
 	pool_init(&reader->pids, budget, sizeof(struct pid_track),
 		  sizeof(int64_t));
 	pool_init(&reader->tids, budget, sizeof(struct tid_track),
@@ -44,10 +43,8 @@ void read_tracks_release(struct trace_reader *reader)
 		struct track *track = reader->tracks.items[i];
 
 		free(track->slices);
-		free(track);
 	}
-	free(reader->tracks.items);
-	pool_release(&reader->tracks.ids);
+	by_id_release(&reader->tracks);
 	pool_release(&reader->pids);
 	pool_release(&reader->tids);
 }
@@ -60,10 +57,11 @@ struct track *read_tracks_get(struct trace_reader *reader, uint64_t uuid)
 		return track;
 	track = by_id_find(&reader->tracks, uuid);
 	if (!track) {
-		track = by_id_add(reader, &reader->tracks, uuid,
-				  sizeof(*track));
-		if (!track)
+		track = by_id_add(&reader->tracks, uuid, sizeof(*track));
+		if (!track) {
+			reader_refuse(reader);
 			return NULL;
+		}
 		track->shown.uuid = uuid;
 		track->shown.number = reader->tracks.ids.count - 1;
 		track->shown.multiplier = 1;
