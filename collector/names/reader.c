@@ -75,6 +75,8 @@ struct question {
 	unsigned int seconds;
 	struct part part[READER_PARTS_MAX];
 	uint32_t value;
+	/* Returns true if the parts of the answer make sense; NULL: no check. */
+	bool (*is_good)(const struct question *question);
 	char *why;
 };
 
@@ -476,15 +478,13 @@ static int ask_one_reader(struct readers *readers, struct question *question)
 	} while (err == -EAGAIN);
 	close_files(&files);
 	(void)pulse_step(before);
+	if (!err && question->is_good && !question->is_good(question)) {
+		drop_parts(question);
+		snprintf(question->why, READER_WHY_BYTES,
+			 "perfrec-reader gave an answer that makes no sense");
+		err = -EBADMSG;
+	}
 	return err == -EPIPE ? -EBADMSG : err;
-}
-
-static int refuse_answer(struct question *question)
-{
-	drop_parts(question);
-	snprintf(question->why, READER_WHY_BYTES,
-		 "perfrec-reader gave an answer that makes no sense");
-	return -EBADMSG;
 }
 
 /* --- questions ------------------------------------------------------------ */
@@ -523,6 +523,7 @@ int reader_headers(struct readers *readers, uid_t uid, int fd,
 		.part = { { .most = sizeof(struct reader_headers) },
 			  { .most = SEGMENT_COUNT_MAX *
 				    sizeof(struct reader_segment) } },
+		.is_good = are_good_headers,
 		.why = why,
 	};
 	struct elf_headers headers = { 0 };
@@ -532,8 +533,6 @@ int reader_headers(struct readers *readers, uid_t uid, int fd,
 
 	if (err)
 		return err;
-	if (!are_good_headers(&question))
-		return refuse_answer(&question);
 	got = question.part[0].bytes;
 	memcpy(headers.build_id, got->build_id, sizeof(headers.build_id));
 	memcpy(headers.asan, got->asan, sizeof(headers.asan));
@@ -579,6 +578,7 @@ int reader_debug(struct readers *readers, uid_t uid, int fd,
 		.uid = uid,
 		.seconds = READER_SECONDS_SHORT,
 		.part = { { .most = sizeof(struct reader_debug) } },
+		.is_good = is_good_debug,
 		.why = why,
 	};
 	const struct reader_debug *got;
@@ -586,8 +586,6 @@ int reader_debug(struct readers *readers, uid_t uid, int fd,
 
 	if (err)
 		return err;
-	if (!is_good_debug(&question))
-		return refuse_answer(&question);
 	got = question.part[0].bytes;
 	*out = (struct elf_debug){
 		.has_lines = got->has_lines,
@@ -604,19 +602,28 @@ int reader_debug(struct readers *readers, uid_t uid, int fd,
 	return 0;
 }
 
+/* Returns true if part 0 has items of @bytes each, and part 1 has texts for them. */
+static bool has_texts(const struct question *question, size_t bytes)
+{
+	const struct part *list = &question->part[0];
+	const struct part *strings = &question->part[1];
+
+	return list->count % bytes == 0 &&
+	       (!list->count ||
+		(strings->count &&
+		 !((const char *)strings->bytes)[strings->count - 1]));
+}
+
 /* Sorted, not empty, with names inside the strings. */
 static bool are_good_functions(const struct question *question)
 {
 	const struct elf_function *list = question->part[0].bytes;
-	const char *strings = question->part[1].bytes;
 	size_t count = question->part[0].count / sizeof(*list);
-	size_t bytes = question->part[1].count;
 
-	if (question->part[0].count % sizeof(*list) ||
-	    (count && (!bytes || strings[bytes - 1])))
+	if (!has_texts(question, sizeof(*list)))
 		return false;
 	for (size_t i = 0; i < count; i++)
-		if (!list[i].size || list[i].name >= bytes ||
+		if (!list[i].size || list[i].name >= question->part[1].count ||
 		    (i && list[i].start <= list[i - 1].start))
 			return false;
 	return true;
@@ -636,14 +643,13 @@ static int ask_for_names(struct readers *readers, enum reader_question what,
 		.seconds = READER_SECONDS,
 		.part = { { .most = FUNCTION_BYTES_MAX },
 			  { .most = STRING_BYTES_MAX } },
+		.is_good = are_good_functions,
 		.why = why,
 	};
 	int err = ask_one_reader(readers, &question);
 
 	if (err)
 		return err;
-	if (!are_good_functions(&question))
-		return refuse_answer(&question);
 	*out = (struct elf_functions){
 		.list = question.part[0].bytes,
 		.count = question.part[0].count / sizeof(*out->list),
@@ -689,14 +695,13 @@ int reader_bounds(struct readers *readers, uid_t uid, int fd,
 		.uid = uid,
 		.seconds = READER_SECONDS,
 		.part = { { .most = BOUND_BYTES_MAX } },
+		.is_good = are_good_bounds,
 		.why = why,
 	};
 	int err = ask_one_reader(readers, &question);
 
 	if (err)
 		return err;
-	if (!are_good_bounds(&question))
-		return refuse_answer(&question);
 	free(question.part[1].bytes);
 	*out = (struct elf_bounds){
 		.list = question.part[0].bytes,
@@ -758,8 +763,7 @@ static bool is_good_assembly(const struct question *question)
 	size_t bytes = question->part[1].count;
 	uint64_t at = 0;
 
-	if (question->part[0].count % sizeof(*list) ||
-	    (count && (!bytes || strings[bytes - 1])))
+	if (!has_texts(question, sizeof(*list)))
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		if (list[i].text >= bytes || !list[i].bytes || list[i].at < at)
@@ -787,14 +791,13 @@ int reader_assembly(struct readers *readers, uid_t uid, int fd, uint64_t offset,
 		.seconds = READER_SECONDS_SHORT,
 		.part = { { .most = bytes * sizeof(*out->list) },
 			  { .most = bytes * ELF_ASSEMBLY_TEXT } },
+		.is_good = is_good_assembly,
 		.why = why,
 	};
 	int err = ask_one_reader(readers, &question);
 
 	if (err)
 		return err;
-	if (!is_good_assembly(&question))
-		return refuse_answer(&question);
 	*out = (struct elf_assembly){
 		.list = question.part[0].bytes,
 		.count = question.part[0].count / sizeof(*out->list),

@@ -83,7 +83,7 @@ void trace_reader_set_progress(struct trace_reader *reader,
 	trace_packets_set_progress(reader->packets, progress);
 }
 
-/* --- lists by id --- */
+/* --- sequences --- */
 
 void reader_refuse(struct trace_reader *reader)
 {
