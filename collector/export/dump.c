@@ -114,13 +114,16 @@ void dump_arguments(const struct call_reader *reader, struct call_event *event,
 	put_char('}', out);
 }
 
-static bool has_arguments(const struct dump *dump,
-			  const struct call_event *event)
+/* Puts the arguments of @event as the last member, if it has any. */
+static void put_arguments(const struct dump *dump, struct call_event *event)
 {
 	struct call_event copy = *event;
 	struct trace_argument argument;
 
-	return call_argument_next(dump->reader, &copy, &argument);
+	if (!call_argument_next(dump->reader, &copy, &argument))
+		return;
+	put_key("arguments", dump->out);
+	dump_arguments(dump->reader, event, dump->out);
 }
 
 /* --- tracks --- */
@@ -286,10 +289,7 @@ static void put_members(const struct dump *dump, struct call_event *event)
 	}
 	if (any)
 		put_char(']', out);
-	if (has_arguments(dump, event)) {
-		put_key("arguments", out);
-		dump_arguments(dump->reader, event, out);
-	}
+	put_arguments(dump, event);
 }
 
 static int put_event(struct dump *dump, struct call_event *event)
@@ -321,10 +321,7 @@ static int put_event(struct dump *dump, struct call_event *event)
 		put_number("took_ns", event->event.ns - event->begin_ns, out);
 		if (event->event.unfinished)
 			put_text(",\"unfinished\":true", out);
-		if (has_arguments(dump, event)) {
-			put_key("arguments", out);
-			dump_arguments(dump->reader, event, out);
-		}
+		put_arguments(dump, event);
 		put_text("}\n", out);
 		return ferror_unlocked(out) ? -EIO : 0;
 	}

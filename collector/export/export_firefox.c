@@ -233,6 +233,7 @@ static int take(struct fox *fox, const struct trace_event *event)
 
 /* --- tables --- */
 
+/* Puts @value @count times; NULL: the numbers from 0 on. */
 static void put_column(const char *name, const char *value, uint32_t count,
 		       FILE *out)
 {
@@ -242,20 +243,10 @@ static void put_column(const char *name, const char *value, uint32_t count,
 	for (uint32_t i = 0; i < count; i++) {
 		if (i)
 			put_char(',', out);
-		put_text(value, out);
-	}
-	put_char(']', out);
-}
-
-static void put_numbers(const char *name, uint32_t count, FILE *out)
-{
-	put_text(",\"", out);
-	put_text(name, out);
-	put_text("\":[", out);
-	for (uint32_t i = 0; i < count; i++) {
-		if (i)
-			put_char(',', out);
-		put_count(i, out);
+		if (value)
+			put_text(value, out);
+		else
+			put_count(i, out);
 	}
 	put_char(']', out);
 }
@@ -275,7 +266,7 @@ static void put_functions(const struct fox *fox, const struct fox_track *track,
 	uint32_t count = track->functions.count;
 
 	put_table("frameTable", count, out);
-	put_numbers("func", count, out);
+	put_column("func", NULL, count, out);
 	put_column("address", "-1", count, out);
 	put_column("inlineDepth", "0", count, out);
 	put_column("category", "null", count, out);
@@ -287,7 +278,7 @@ static void put_functions(const struct fox *fox, const struct fox_track *track,
 	put_column("column", "null", count, out);
 	put_char('}', out);
 	put_table("funcTable", count, out);
-	put_numbers("name", count, out);
+	put_column("name", NULL, count, out);
 	put_column("isJS", "false", count, out);
 	put_column("relevantForJS", "false", count, out);
 	put_column("resource", "-1", count, out);
