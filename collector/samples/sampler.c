@@ -407,17 +407,27 @@ void sampler_rest(struct sampler *sampler, const struct recording *recording)
 		end_sampler_lane(lane);
 }
 
-void sampler_flush(struct sampler *sampler, const struct recording *recording)
+/* Returns the lane of @recording with its lock held, or NULL. */
+static struct lane *lock_lane(struct sampler *sampler,
+			      const struct recording *recording)
 {
 	struct lane *lane;
-	uint64_t posted;
 
 	lock_acquire(&sampler->lock);
 	lane = find_lane(sampler, recording);
 	lock_release(&sampler->lock);
+	if (lane)
+		lock_acquire(&lane->lock);
+	return lane;
+}
+
+void sampler_flush(struct sampler *sampler, const struct recording *recording)
+{
+	struct lane *lane = lock_lane(sampler, recording);
+	uint64_t posted;
+
 	if (!lane)
 		return;
-	lock_acquire(&lane->lock);
 	posted = lane->posted_count;
 	while (lane->dealt_count < posted)
 		lock_wait(&lane->lock, &lane->dealt);
@@ -428,14 +438,10 @@ void sampler_look(struct sampler *sampler, const struct recording *recording,
 		  struct stack_profile *cpu, struct stack_profile *waits)
 {
 	struct look look = { cpu, waits };
-	struct lane *lane;
+	struct lane *lane = lock_lane(sampler, recording);
 
-	lock_acquire(&sampler->lock);
-	lane = find_lane(sampler, recording);
-	lock_release(&sampler->lock);
 	if (!lane)
 		return;
-	lock_acquire(&lane->lock);
 	lane->look = &look;
 	pthread_cond_signal(&lane->more);
 	while (lane->look == &look)
