@@ -387,44 +387,35 @@ static json_t *summary_notes_json(const struct recording *recording)
 	return list;
 }
 
-static json_t *summary_file_json(const char *name, uint64_t bytes)
-{
-	return json_pack("{s:s, s:o}", "name", name, "bytes",
-			 json_number(bytes));
-}
-
 static json_t *files_list_json(const struct recording_files *files)
 {
+	const struct {
+		const char *name;
+		uint64_t bytes;
+		bool exists;
+	} rows[] = {
+		{ files->trace_name, files->trace_bytes, files->trace_name },
+		{ files->profile_name, files->profile_bytes,
+		  files->profile_name },
+		{ CPU_PROFILE_NAME, files->cpu_profile_bytes,
+		  files->cpu_profile_bytes },
+		{ OFFCPU_PROFILE_NAME, files->offcpu_profile_bytes,
+		  files->offcpu_profile_bytes },
+		{ HEAP_PROFILE_NAME, files->heap_profile_bytes,
+		  files->heap_profile_bytes },
+		{ HEAP_PEAK_NAME, files->heap_peak_bytes,
+		  files->heap_peak_bytes },
+		{ SPAN_PROFILE_NAME, files->span_profile_bytes,
+		  files->span_profile_bytes },
+	};
 	json_t *list = json_array();
 
-	if (files->trace_name)
-		json_array_append_new(list,
-				      summary_file_json(files->trace_name,
-							files->trace_bytes));
-	if (files->profile_name)
-		json_array_append_new(list,
-				      summary_file_json(files->profile_name,
-							files->profile_bytes));
-	if (files->cpu_profile_bytes)
-		json_array_append_new(
-			list, summary_file_json(CPU_PROFILE_NAME,
-						files->cpu_profile_bytes));
-	if (files->offcpu_profile_bytes)
-		json_array_append_new(
-			list, summary_file_json(OFFCPU_PROFILE_NAME,
-						files->offcpu_profile_bytes));
-	if (files->heap_profile_bytes)
-		json_array_append_new(
-			list, summary_file_json(HEAP_PROFILE_NAME,
-						files->heap_profile_bytes));
-	if (files->heap_peak_bytes)
-		json_array_append_new(
-			list, summary_file_json(HEAP_PEAK_NAME,
-						files->heap_peak_bytes));
-	if (files->span_profile_bytes)
-		json_array_append_new(
-			list, summary_file_json(SPAN_PROFILE_NAME,
-						files->span_profile_bytes));
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+		if (rows[i].exists)
+			json_array_append_new(
+				list,
+				json_pack("{s:s, s:o}", "name", rows[i].name,
+					  "bytes", json_number(rows[i].bytes)));
 	return list;
 }
 
