@@ -83,32 +83,22 @@ struct perf_event_attr perf_open_counted(uint32_t type, uint64_t config,
 
 struct perf_event_attr perf_open_attributes(const struct perf_wanted *wanted)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = MAX(wanted->period_ns, PERIOD_MIN_NS),
-		.sample_type = PERF_SAMPLE,
-		.read_format = PERF_FORMAT_ID,
-		.disabled = 1,
-		.inherit = 1,
-		.inherit_stat = wanted->tree || !wanted->switches,
-		.exclude_kernel = wanted->no_kernel,
-		.exclude_hv = wanted->no_kernel,
-		.exclude_callchain_kernel = !wanted->kernel_stacks,
-		.exclude_callchain_user = 1,
-		.comm = 1,
-		.comm_exec = 1,
-		.task = 1,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_BOOTTIME,
-		.remove_on_exec = 1,
-		.context_switch = wanted->switches,
-		.sample_regs_user = PERF_REGS,
-		.sample_stack_user = wanted->stack_bytes & ~7u,
-	};
+	struct perf_event_attr attr =
+		perf_open_counted(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK,
+				  MAX(wanted->period_ns, PERIOD_MIN_NS));
 
+	attr.sample_type = PERF_SAMPLE;
+	attr.inherit_stat = wanted->tree || !wanted->switches;
+	attr.exclude_kernel = wanted->no_kernel;
+	attr.exclude_hv = wanted->no_kernel;
+	attr.exclude_callchain_kernel = !wanted->kernel_stacks;
+	attr.exclude_callchain_user = 1;
+	attr.comm = 1;
+	attr.comm_exec = 1;
+	attr.task = 1;
+	attr.context_switch = wanted->switches;
+	attr.sample_regs_user = PERF_REGS;
+	attr.sample_stack_user = wanted->stack_bytes & ~7u;
 	if (wanted->tree || !wanted->period_ns) {
 		attr.sample_period = 0;
 		attr.sample_type = PERF_TREE;
