@@ -28,7 +28,7 @@ void window_tracks_init(struct packet_window *window)
 		  sizeof(int64_t));
 }
 
-static void release_track(struct wtrack *track)
+static void free_track_parts(struct wtrack *track)
 {
 	for (uint32_t i = 0; i < track->slice_room; i++)
 		bytes_release(&track->slices[i].fields);
@@ -42,7 +42,7 @@ static void release_track(struct wtrack *track)
 void window_tracks_release(struct packet_window *window)
 {
 	for (uint32_t i = 0; i < window->tracks.ids.count; i++)
-		release_track(window->tracks.items[i]);
+		free_track_parts(window->tracks.items[i]);
 	by_id_release(&window->tracks);
 	pool_release(&window->pids);
 	pool_release(&window->tids);

@@ -115,7 +115,7 @@ void dump_arguments(const struct call_reader *reader, struct call_event *event,
 }
 
 /* Puts the arguments of @event as the last member, if it has any. */
-static void put_arguments(const struct dump *dump, struct call_event *event)
+static void put_all_arguments(const struct dump *dump, struct call_event *event)
 {
 	struct call_event copy = *event;
 	struct trace_argument argument;
@@ -289,7 +289,7 @@ static void put_members(const struct dump *dump, struct call_event *event)
 	}
 	if (any)
 		put_char(']', out);
-	put_arguments(dump, event);
+	put_all_arguments(dump, event);
 }
 
 static int put_event(struct dump *dump, struct call_event *event)
@@ -321,7 +321,7 @@ static int put_event(struct dump *dump, struct call_event *event)
 		put_number("took_ns", event->event.ns - event->begin_ns, out);
 		if (event->event.unfinished)
 			put_text(",\"unfinished\":true", out);
-		put_arguments(dump, event);
+		put_all_arguments(dump, event);
 		put_text("}\n", out);
 		return ferror_unlocked(out) ? -EIO : 0;
 	}

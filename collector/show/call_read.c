@@ -543,7 +543,7 @@ struct trace_reader *call_reader_trace(const struct call_reader *reader)
 
 bool call_reader_has_range(const struct call_reader *reader)
 {
-	return reader->choice.range.from_ns || reader->choice.range.to_ns;
+	return reader->range.from_ns || reader->range.to_ns != UINT64_MAX;
 }
 
 uint64_t call_reader_origin(const struct call_reader *reader)

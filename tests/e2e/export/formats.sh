@@ -49,6 +49,10 @@ same_calls speedscope speedscope
 run_ok "$PERFREC" dump data
 cp out dump
 same_calls dump dump
+# Its last line counts the slices of the trace, if all of it was read.
+expect_match dump '"totals","begins":[0-9]+,"ends":[0-9]+,"unfinished":0,"first_ns":[0-9]+'
+run_ok "$PERFREC" dump --from 1us data
+expect_match out '"totals","begins":null,"ends":null,"unfinished":null,"first_ns":null,'
 
 # Each call of csv, by sqlite3; '=cmd and '@sum are no formulas.
 export_to csv --calls
