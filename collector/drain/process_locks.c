@@ -413,7 +413,6 @@ static struct hold early_release(struct process_locks *locks,
 	return (struct hold){ 0 };
 }
 
-/* Returns the end of the thread that @wait joined. */
 static struct hold end_of_thread(struct process_locks *locks,
 				 const struct known_lock *known,
 				 const struct lock_wait *wait)

@@ -42,8 +42,7 @@ struct cost_of {
 	double a_switch, told_switch; /* of a thread; for --sched only */
 };
 
-/* Returns @ns as a whole number. Programs write their counts, so the cost may
- * be more than fits. */
+/* Programs write their counts, so the cost may be more than fits. */
 static uint64_t whole(double ns)
 {
 	return ns < (double)INT64_MAX ? (uint64_t)ns : (uint64_t)INT64_MAX;
@@ -106,7 +105,6 @@ static double correct_for_budget(const struct recording *recording,
 	return warm * more + counted;
 }
 
-/* Returns the ns of hooks that recorded nothing. */
 static double idle_cost(const struct recording *recording, struct cost_of *ns)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;
@@ -174,7 +172,7 @@ static double heap_cost(const struct recording *recording,
 	       ns->heap_sample * (double)all->heap_samples;
 }
 
-/* Returns the ns of threads' first touches of the pages of rings. */
+/* For threads' first touches of the pages of rings. */
 static double page_cost(const struct recording *recording)
 {
 	const struct totals *sum = &recording_sums(recording)->totals;

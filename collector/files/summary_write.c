@@ -99,7 +99,6 @@ static json_t *globs_json(const char *const *glob, size_t count)
 	return list;
 }
 
-/* Returns the names of the counters of @mask. */
 static json_t *names_json(uint32_t mask)
 {
 	json_t *list = json_array();

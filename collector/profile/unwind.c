@@ -121,7 +121,6 @@ struct unwind {
 
 /* --- what is read -------------------------------------------------------- */
 
-/* Notes a read in the result. Without room, the result is not repeatable. */
 static void note_read(struct unwind *unwind, enum unwind_query query,
 		      uint32_t where, uint64_t value, bool failed)
 {
@@ -204,7 +203,6 @@ static int access_mem(unw_addr_space_t as, unw_word_t address, unw_word_t *out,
 	return -UNW_EINVAL;
 }
 
-/* For libunwind, which may not write. */
 static int access_reg(unw_addr_space_t as, unw_regnum_t reg, unw_word_t *out,
 		      int write, void *context)
 {
@@ -489,7 +487,6 @@ static bool has_restored(struct unwind *unwind)
 	return false;
 }
 
-/* Sets *@out to the caller's @reg, or to 0 if reading fails. */
 static int get_restored(struct unwind *unwind, unw_regnum_t reg,
 			unw_word_t *out)
 {
@@ -565,7 +562,6 @@ static bool is_plt_stub(struct unwind *unwind)
 }
 #endif
 
-/* Sets the frame pointer for step_to_frame(). */
 static void set_frame_pointer(struct unwind *unwind, uint64_t fp, bool known)
 {
 	const uint64_t bit = 1ULL << RECORD_REG_FP;
@@ -692,7 +688,6 @@ static uint64_t find_frame_pointer(struct unwind *unwind, uint64_t start)
 	uint64_t size, ret, fp = unwind->sp;
 	uint8_t code[FRAME_SIZE_CODE_MAX];
 
-	/* Follows the code up to the return address. */
 	if (bytes <= sizeof(code) &&
 	    unwind_space_read(&unwind->space, start, code, bytes) &&
 	    frame_size(code, bytes, start, &size) &&
@@ -763,9 +758,8 @@ static enum step step_to_caller(struct unwind *unwind)
 	return what;
 }
 
-/* Returns true if the frame belongs to a function with a uretprobe. It
- * returns to the first byte of [uprobes], the highest mapping that a process
- * can have. */
+/* A function with a uretprobe returns to the first byte of [uprobes], the
+ * highest mapping that a process can have. */
 static bool is_probed(const struct unwind *unwind)
 {
 #if defined(__x86_64__)

@@ -27,7 +27,6 @@ static int note(struct index_interned *interned, uint64_t sequence,
 	return 0;
 }
 
-/* Notes the categories and source locations of an InternedData. */
 static int note_item(struct index_interned *interned,
 		     const struct index_packet *item)
 {

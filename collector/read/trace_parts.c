@@ -396,7 +396,6 @@ static int mark_ends(const struct index_sequence *of,
 	return err;
 }
 
-/* Marks the chunks that parts->choice needs. */
 static void mark_needed(struct trace_parts *parts,
 			const struct index_sequence *of, bool *marks)
 {

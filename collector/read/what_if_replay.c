@@ -96,7 +96,6 @@ static void fill_cpus(struct replay_state *state)
 	}
 }
 
-/* Starts the current step of @thread. */
 static void start_step(struct replay_state *state, uint32_t thread)
 {
 	struct replay_place *place = &state->places[thread];

@@ -7,8 +7,7 @@
  * the next change. A replay that was away for too long asks the table for all
  * its functions.
  *
- * Entries are never removed, so readers need no lock: an entry is whole when
- * the table has it, a time when the count includes it.
+ * Entries are never removed, so readers need no lock.
  *
  * The writer lists connected entries. So the unload of a module visits these,
  * and not the whole table: plugins may come and go many thousand times.
@@ -123,8 +122,7 @@ static void append_change(struct function_log *log, uint64_t function,
 	atom_store_rel(&log->count, log->count + 1);
 }
 
-/* Returns the entry of @function, and makes a new one if needed. Returns NULL
- * without room and for 0. */
+/* NULL: no room for a new entry, or @function is 0. */
 static struct entry *get_entry(struct function_log *log, uint64_t function)
 {
 	struct entry *entry;

@@ -1,20 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * replay_lazy - the fast loop of a replay that leaves short calls out of the
- * trace (replay_set_min_duration()). The duration of a call is unknown at its
- * start. So its BEGIN is pending. Replay writes it together with the begins of
- * the calls around it, the outermost first, when
- *
- *   - the call, or one in it, ends and was long enough,
- *   - something else is written on the sequence, such as an instant, a loss, a
- *     wait, or a BEGIN or END with a note. Times of a sequence are steps from
- *     one event to the next, so earlier begins must be written first, or
- *   - the ring was read to its end, and the call has been open for the minimum
- *     duration.
- *
- * A call that ends before that leaves nothing. So the trace depends only on the
- * records, not on the time of reading. A killed collector has lost only begins
- * of calls that might have been short.
+ * trace (replay_set_min_duration()). The BEGIN of a call is pending until its
+ * duration is known; docs/TRACE.md (--min-duration) says when it is written.
  *
  * Pending slices are above all written slices, because a BEGIN is written after
  * those around it. The depth of a call, and so folding, does not depend on

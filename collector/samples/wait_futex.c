@@ -56,7 +56,6 @@
 #define RWLOCK_READERS_WAIT 4u
 #define BARRIER_ROUND 4u
 
-/* Returns the word at @offset bytes from the futex, in either direction. */
 static uint32_t word_at(const struct wait_futex *futex, int offset)
 {
 	uint32_t word;

@@ -50,9 +50,6 @@
  * as it has bytes, but at most 8 MiB at a time. Closing the file frees unused
  * room. If the collector is killed, that room stays with the file.
  *
- * Places. The index gets the place of each block as soon as the block is in the
- * file: in trace_index_pending(), for plain blocks and for those in bundles.
- *
  * Locks. "lock" guards the pool, the queue and their counts. It is held for a
  * few instructions (for a memcpy in trace_file_append()). "write_lock" guards
  * the file and is held during a write. No thread holds both.
