@@ -60,6 +60,17 @@ struct budget;
 		grow_failed || !(array) ? -ENOMEM : 0;                   \
 	})
 
+/* Returns element @number of @array, which grows with zeros if needed; NULL:
+ * -ENOMEM. */
+#define grow_array_at(array, room, number)                  \
+	({                                                  \
+		size_t grow_at = (number);                  \
+                                                            \
+		grow_array_zeroed(array, room, grow_at + 1) \
+			? NULL                              \
+			: &(array)[grow_at];                \
+	})
+
 struct grow {
 	void *items;
 	size_t fits, item_bytes;

@@ -28,14 +28,6 @@ struct chart {
 	uint32_t room;
 };
 
-static struct chart_track *chart_track_of(struct chart *chart, uint32_t number)
-{
-
-	if (grow_array_zeroed(chart->tracks, chart->room, number + 1))
-		return NULL;
-	return &chart->tracks[number];
-}
-
 static int put_stretch(const struct chart *chart,
 		       const struct chart_track *track,
 		       const struct trace_event *event)
@@ -59,7 +51,8 @@ static int put_stretch(const struct chart *chart,
 
 static int take(struct chart *chart, const struct trace_event *event)
 {
-	struct chart_track *track = chart_track_of(chart, event->track->number);
+	struct chart_track *track =
+		grow_array_at(chart->tracks, chart->room, event->track->number);
 	int err = 0;
 
 	if (!track)

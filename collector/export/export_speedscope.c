@@ -62,17 +62,10 @@ static int frame_of(struct scope *scope, uint32_t text, uint32_t *frame)
 	return 0;
 }
 
-static struct scope_track *scope_track_of(struct scope *scope, uint32_t number)
-{
-
-	if (grow_array_zeroed(scope->tracks, scope->room, number + 1))
-		return NULL;
-	return &scope->tracks[number];
-}
-
 static int take(struct scope *scope, const struct trace_event *event)
 {
-	struct scope_track *track = scope_track_of(scope, event->track->number);
+	struct scope_track *track =
+		grow_array_at(scope->tracks, scope->room, event->track->number);
 	FILE *out = spool_stream(scope->spool, event->track->number);
 	uint64_t ns = event->ns - MIN(event->ns, scope->origin_ns);
 	uint32_t frame;

@@ -327,13 +327,8 @@ static struct request_ids read_ids(const struct writer *writer,
 static struct requests *requests_of(struct writer *writer,
 				    const struct trace_track *track)
 {
-	const struct trace_track *thread =
-		call_track_thread(writer->trace, track);
-
-	if (grow_array_zeroed(writer->requests, writer->request_room,
-			      thread->number + 1))
-		return NULL;
-	return &writer->requests[thread->number];
+	return grow_array_at(writer->requests, writer->request_room,
+			     call_track_thread(writer->trace, track)->number);
 }
 
 /* Keeps a change of the request of a thread: an instant, or the start or end of
@@ -450,15 +445,10 @@ static struct open_call *open_call(struct writer *writer,
 				   const struct trace_track *track,
 				   uint32_t depth)
 {
-	struct open_calls *open;
+	struct open_calls *open = grow_array_at(
+		writer->tracks, writer->track_room, track->number);
 
-	if (grow_array_zeroed(writer->tracks, writer->track_room,
-			      track->number + 1))
-		return NULL;
-	open = &writer->tracks[track->number];
-	if (grow_array_zeroed(open->call, open->room, depth + 1))
-		return NULL;
-	return &open->call[depth];
+	return open ? grow_array_at(open->call, open->room, depth) : NULL;
 }
 
 static int take_begin(struct writer *writer, struct call_event *event)

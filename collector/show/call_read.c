@@ -316,15 +316,6 @@ static bool is_event_chosen(struct call_reader *reader,
 
 /* --- begins and ends --- */
 
-static struct call_track *call_track_of(struct call_reader *reader,
-					const struct trace_track *shown)
-{
-	if (grow_array_zeroed(reader->tracks, reader->track_room,
-			      shown->number + 1))
-		return NULL;
-	return &reader->tracks[shown->number];
-}
-
 static enum open_state first_state(const struct call_reader *reader,
 				   const struct open_call *call)
 {
@@ -495,7 +486,8 @@ static int take_read_event(struct call_reader *reader,
 	    (event->track->kind == TRACE_TRACK_WAITS &&
 	     event->kind == TRACE_INSTANT))
 		return 0;
-	track = call_track_of(reader, event->track);
+	track = grow_array_at(reader->tracks, reader->track_room,
+			      event->track->number);
 	if (!track)
 		return -ENOMEM;
 	if (!is_track_chosen(reader, track, event->track))
