@@ -1,9 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * search - binary search in a sorted array.
+ * search - binary search in a sorted array, and search for a text in a list.
  */
 #ifndef PERFREC_COLLECTOR_BASE_SEARCH_H
 #define PERFREC_COLLECTOR_BASE_SEARCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+/* Returns true if one of the @count texts in @list equals @text. */
+static inline bool search_text(const char *text, const char *const *list,
+			       size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(list[i], text) == 0)
+			return true;
+	return false;
+}
 
 /* Returns the first index below @count for which @holds is true, or @count.
  * @holds is an expression of @i, which the macro declares. It must be true for

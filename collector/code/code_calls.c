@@ -58,10 +58,7 @@ static bool is_special_call(const char *name)
 		"mcount",	  "__gmon_start__",    "__cxa_finalize",
 	};
 
-	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
+	return search_text(name, names, ARRAY_SIZE(names));
 }
 
 static int decide_slot(const struct code_file *file,

@@ -28,6 +28,7 @@
 #include <string.h>
 
 #include "collector/base/path.h"
+#include "collector/base/search.h"
 
 /* The first gcc with -mfentry-name and -mfentry-section. */
 #define GCC_ENTRY 10
@@ -364,10 +365,8 @@ static bool is_covered(const struct compile_target *target, const char *path)
 static bool is_system_folder(const struct compile_target *target,
 			     const char *path)
 {
-	for (size_t i = 0; i < target->folder_count; i++)
-		if (strcmp(path, target->folders[i]) == 0)
-			return true;
-	return false;
+	return search_text(path, (const char *const *)target->folders,
+			   target->folder_count);
 }
 
 /* Returns the last slash of a system folder's name inside @path, or NULL. Skips

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "collector/base/log.h"
+#include "collector/base/search.h"
 #include "collector/base/text_out.h"
 #include "collector/names/name_pattern.h"
 #include "collector/options/name_near.h"
@@ -41,14 +42,6 @@ struct choice {
 	size_t count;
 };
 
-static bool is_new(const struct choice *choice, const char *name)
-{
-	for (size_t i = 0; i < choice->count; i++)
-		if (strcmp(choice->names[i], name) == 0)
-			return false;
-	return true;
-}
-
 static bool is_empty(const struct pprof_row *row)
 {
 	for (size_t i = 0; i < PPROF_VALUES_MAX; i++)
@@ -73,7 +66,7 @@ static void take_matches(struct choice *choice)
 		if (choice->count <= LISTED_MAX &&
 		    name_pattern_matches(choice->word, frame->name,
 					 frame->module) &&
-		    is_new(choice, frame->name))
+		    !search_text(frame->name, choice->names, choice->count))
 			choice->names[choice->count++] = frame->name;
 	}
 }

@@ -15,6 +15,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/log.h"
 #include "collector/base/path.h"
+#include "collector/base/search.h"
 #include "collector/output/own_files.h"
 #include "collector/show/progress.h"
 #include "collector/show/summary_losses.h"
@@ -64,14 +65,6 @@ static int64_t to_signed(uint64_t value)
 }
 
 /* --- metrics ------------------------------------------------------------- */
-
-static bool is_hidden(const char *type)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
-		if (strcmp(type, hidden[i]) == 0)
-			return true;
-	return false;
-}
 
 static const struct known *find_known_type(const char *type)
 {
@@ -137,7 +130,8 @@ static void add_profile_metrics(struct runs *runs, const struct run *run,
 	for (size_t i = 0; i < pprof->type_count; i++) {
 		const struct pprof_type *type = &pprof->type[i];
 
-		if (is_hidden(type->type) || !run_knows(run, type->type))
+		if (search_text(type->type, hidden, ARRAY_SIZE(hidden)) ||
+		    !run_knows(run, type->type))
 			continue;
 		add_metric(runs, type->type, type->unit, false, number);
 		if (!runs->stacks && strcmp(type->type, "calls") != 0)

@@ -213,10 +213,7 @@ static bool is_of_sched(const struct column *column)
 	static const char *const types[] = { "on_cpu", "runnable", BLOCKED_TYPE,
 					     "switches" };
 
-	for (size_t i = 0; i < ARRAY_SIZE(types); i++)
-		if (strcmp(column->type, types[i]) == 0)
-			return true;
-	return false;
+	return search_text(column->type, types, ARRAY_SIZE(types));
 }
 
 /* Returns the index of @column's value, or PPROF_NONE. An older perfrec only
@@ -279,14 +276,6 @@ static bool sched_key(const struct report_view *view, const char *key)
 		if (view->columns[i].key &&
 		    strcmp(view->columns[i].key, key) == 0)
 			return is_of_sched(&view->columns[i]);
-	return false;
-}
-
-static bool is_column_counted(const char *key)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(counted_types); i++)
-		if (strcmp(counted_types[i], key) == 0)
-			return true;
 	return false;
 }
 
@@ -363,7 +352,8 @@ static int sort_view_rows(struct sheet *sheet)
 				  "--alloc=exact");
 		return -EINVAL;
 	}
-	if (!count && is_column_counted(key)) {
+	if (!count &&
+	    search_text(key, counted_types, ARRAY_SIZE(counted_types))) {
 		const char *dir = sheet->options->dir;
 		bool faults = strcmp(key, FAULTS_TYPE) == 0;
 

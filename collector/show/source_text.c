@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "collector/base/search.h"
 #include "collector/output/own_files.h"
 #include "shared/compiler.h"
 
@@ -25,10 +26,7 @@ static bool is_source(const char *path)
 
 	if (!dot || strncmp(path, "/proc/", strlen("/proc/")) == 0)
 		return false;
-	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++)
-		if (!strcmp(dot, suffixes[i]))
-			return true;
-	return false;
+	return search_text(dot, suffixes, ARRAY_SIZE(suffixes));
 }
 
 int source_text_open(const char *path)
