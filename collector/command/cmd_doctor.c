@@ -188,15 +188,6 @@ static void try_recording(struct doctor_findings *findings)
 
 /* --- a recording --------------------------------------------------------- */
 
-static bool is_finished_recording(const char *dir)
-{
-	char path[PATH_MAX];
-
-	return snprintf(path, sizeof(path), "%s/" SUMMARY_NAME, dir) <
-		       (int)sizeof(path) &&
-	       access(path, F_OK) == 0;
-}
-
 /* --- a program ----------------------------------------------------------- */
 
 static bool is_regular_file(const char *path)
@@ -265,7 +256,7 @@ int cmd_doctor(int argc, char **argv)
 			return OPTS_FAILED;
 		return OPTS_OK;
 	}
-	if (options.dir && is_finished_recording(options.dir)) {
+	if (options.dir && own_files_exists(options.dir, SUMMARY_NAME)) {
 		conclusion = sums_conclusions;
 		if (doctor_look_at_recording(options.dir, &findings))
 			return OPTS_FAILED;

@@ -263,14 +263,6 @@ static void hint_at_option(const struct record_options *options)
 		}
 }
 
-static bool has_summary(const char *dir)
-{
-	char path[PATH_MAX];
-	int length = snprintf(path, sizeof(path), "%s/" SUMMARY_NAME, dir);
-
-	return length < (int)sizeof(path) && access(path, F_OK) == 0;
-}
-
 static int write_recorded_page(const struct record_options *options)
 {
 	const struct page_options page = { .dir = options->dir,
@@ -360,7 +352,8 @@ static _Noreturn void wait_and_exit(const struct record_options *options,
 				 options->dir, options->dir, options->dir);
 		}
 	} else if (end == SUPERVISE_WHOLE ||
-		   (end == SUPERVISE_UNWRITTEN && has_summary(options->dir)))
+		   (end == SUPERVISE_UNWRITTEN &&
+		    own_files_exists(options->dir, SUMMARY_NAME)))
 		show_summary(options, end == SUPERVISE_UNWRITTEN);
 	if (options->html && end <= SUPERVISE_UNWRITTEN &&
 	    write_recorded_page(options))

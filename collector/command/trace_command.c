@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "collector/base/log.h"
+#include "collector/base/search.h"
 #include "collector/base/size.h"
 #include "collector/options/name_near.h"
 #include "collector/options/opts.h"
@@ -24,16 +25,11 @@
 #define UNTOLD_BYTES (32u << 20)
 #define THREADS_COMPARED 1000 /* limit of names to compare */
 
-static int path_of(const char *dir, const char *name, char path[PATH_MAX])
-{
-	int length = snprintf(path, PATH_MAX, "%s/%s", dir, name);
-
-	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
-}
-
 int trace_command_path(const char *dir, char path[PATH_MAX])
 {
-	return path_of(dir, TRACE_NAME, path);
+	int length = snprintf(path, PATH_MAX, "%s/" TRACE_NAME, dir);
+
+	return length < PATH_MAX ? 0 : -ENAMETOOLONG;
 }
 
 bool trace_command_is_folder(const char *path)
@@ -45,17 +41,7 @@ bool trace_command_is_folder(const char *path)
 
 static bool is_finished(const char *dir)
 {
-	char path[PATH_MAX];
-
-	return (!path_of(dir, SUMMARY_NAME, path) && access(path, F_OK) == 0) ||
-	       summary_is_snapshot(dir);
-}
-
-static bool has_snapshots(const char *dir)
-{
-	char path[PATH_MAX];
-
-	return !path_of(dir, SNAPSHOTS_NAME, path) && access(path, F_OK) == 0;
+	return own_files_exists(dir, SUMMARY_NAME) || summary_is_snapshot(dir);
 }
 
 void trace_command_log_open(const char *dir, int err)
@@ -64,7 +50,7 @@ void trace_command_log_open(const char *dir, int err)
 		log_err("cannot read '%.2000s/" TRACE_NAME "': %s", dir,
 			err == -EBADMSG ? "it is no plain file"
 					: strerror(-err));
-	else if (has_snapshots(dir))
+	else if (own_files_exists(dir, SNAPSHOTS_NAME))
 		log_err("'%.2000s' has no " TRACE_NAME
 			", as it is of --flight: "
 			"name one of its snapshots, which are in "
@@ -125,15 +111,6 @@ void trace_command_say_function(const char *name, const char *word,
 	free(names);
 }
 
-static bool is_name_listed(const char *name, const char *const *names,
-			   size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
 void trace_command_say_thread(const char *word,
 			      const struct trace_reader *trace)
 {
@@ -147,7 +124,7 @@ void trace_command_say_thread(const char *word,
 		const char *name = trace_reader_text(trace, track->name);
 
 		if (track->kind == TRACE_TRACK_THREAD && name[0] &&
-		    !is_name_listed(name, names, count))
+		    !search_text(name, names, count))
 			names[count++] = name;
 	}
 	near = spelling_nearest(word, strlen(word), names, count);

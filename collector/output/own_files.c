@@ -452,6 +452,14 @@ bool own_files_has(const char *dir, const char *path)
 	return false;
 }
 
+bool own_files_exists(const char *dir, const char *name)
+{
+	char path[PATH_MAX];
+	int length = snprintf(path, sizeof(path), "%s/%s", dir, name);
+
+	return length < (int)sizeof(path) && access(path, F_OK) == 0;
+}
+
 static void remove_files(int dir_fd, bool inner, const char *last)
 {
 	DIR *dir = folder_read(dir_fd);

@@ -54,6 +54,8 @@ bool own_files_is_named(int dir_fd, const char *name);
 /* Returns true if the file at @path is, under any name, a file of the table in
  * the folder @dir. */
 bool own_files_has(const char *dir, const char *path);
+/* Returns true if the folder @dir has the file or folder @name. */
+bool own_files_exists(const char *dir, const char *name);
 /* Returns the disk space of the folder's files, with those in its folders. */
 uint64_t own_files_bytes(int dir_fd);
 /* Removes the files of the table, and the folders of snapshots and windows that

@@ -269,14 +269,6 @@ static int read_document(json_t *document, struct summary *summary)
 	return read_lists(document, summary);
 }
 
-static bool holds(const char *dir, const char *name)
-{
-	char path[PATH_MAX];
-	int length = snprintf(path, sizeof(path), "%s/%s", dir, name);
-
-	return length < (int)sizeof(path) && access(path, F_OK) == 0;
-}
-
 /* Writes the path of the first recording inside @dir, such as a daemon's
  * folder, to @path. Returns false if there is none. */
 static bool find_inner(const char *dir, char path[PATH_MAX])
@@ -290,7 +282,7 @@ static bool find_inner(const char *dir, char path[PATH_MAX])
 			snprintf(path, PATH_MAX, "%s/%s", dir, entry->d_name);
 
 		found = entry->d_name[0] != '.' && length < PATH_MAX &&
-			holds(path, SUMMARY_NAME);
+			own_files_exists(path, SUMMARY_NAME);
 	}
 	if (stream)
 		closedir(stream);
@@ -337,9 +329,9 @@ static void log_no_summary(const char *dir, const char *path)
 		log_err("'%s' is no finished recording: it is a file, and a "
 			"recording is a folder",
 			dir);
-	else if (holds(dir, TRACE_NAME))
+	else if (own_files_exists(dir, TRACE_NAME))
 		summary_log_unfinished(dir, folder_lock_test(dir) == -EBUSY);
-	else if (holds(dir, SNAPSHOTS_NAME))
+	else if (own_files_exists(dir, SNAPSHOTS_NAME))
 		log_no_flight(dir);
 	else if (find_inner(dir, inner))
 		log_err("'%s' is no finished recording, but folders in it "
