@@ -167,13 +167,6 @@ static bool has_state(struct cut_sched *sched,
 	return has_older(sched, thread);
 }
 
-static uint64_t state_ns(const struct cut_sched *sched,
-			 const struct sched_thread *thread)
-{
-	return sched->leaves ? MAX(sched->leave_ns, thread->ns)
-			     : sched->ranges->at[0].from;
-}
-
 /* Writes states of threads whose last CPU has more switches in the cut, if
  * @written, or has none. */
 static void put_states(struct cut_sched *sched, bool written,
@@ -182,7 +175,8 @@ static void put_states(struct cut_sched *sched, bool written,
 	const struct sched_thread *thread = sched->threads.items;
 
 	for (uint32_t i = 0; i < sched->threads.count; i++, thread++) {
-		uint64_t ns = state_ns(sched, thread);
+		uint64_t ns = sched->leaves ? MAX(sched->leave_ns, thread->ns)
+					    : sched->ranges->at[0].from;
 
 		if (!has_state(sched, thread, written))
 			continue;

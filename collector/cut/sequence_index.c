@@ -358,17 +358,11 @@ static struct event take_fields(struct wire fields)
 	return event;
 }
 
-/* Returns the id of a slice: the category or location of its site, or else its
- * name. Returns 0 for a wait and for a slice without a name. */
-static uint64_t slice_iid(const struct event *event)
-{
-	return event->category ?: event->location ?: event->name_iid;
-}
-
 static void take_slice(struct sequence_index *sequence, uint64_t ns,
 		       const struct event *event)
 {
-	uint64_t iid = slice_iid(event);
+	/* Of its site, or else its name; 0: a wait, or no name. */
+	uint64_t iid = event->category ?: event->location ?: event->name_iid;
 
 	if (event->type == TYPE_SLICE_END) {
 		end_slice(sequence, event->waited_ns);

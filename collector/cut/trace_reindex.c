@@ -82,16 +82,6 @@ static void end_block(struct reindex *reindex)
 	reindex->block = NULL;
 }
 
-static void begin_block(struct reindex *reindex,
-			struct sequence_index *sequence,
-			struct packet_place place)
-{
-	end_block(reindex);
-	reindex->block = sequence;
-	reindex->place = place;
-	sequence_index_begin_block(sequence, reindex->unpacked);
-}
-
 /* Passes everything up to the end of the group to the index. Returns 0 or
  * -errno. */
 static int end_group(struct reindex *reindex)
@@ -216,8 +206,13 @@ static int take_packet(struct reindex *reindex,
 	if (take_fields(fields, &start)) {
 		sequence = find_sequence(reindex, start.id);
 		if (sequence) {
-			if (sequence != reindex->block)
-				begin_block(reindex, sequence, place);
+			if (sequence != reindex->block) {
+				end_block(reindex);
+				reindex->block = sequence;
+				reindex->place = place;
+				sequence_index_begin_block(sequence,
+							   reindex->unpacked);
+			}
 			sequence_index_event(sequence, fields);
 			return 0;
 		}
@@ -331,15 +326,6 @@ static int read_packets(struct reindex *reindex)
 	return finish(reindex);
 }
 
-static void release(struct reindex *reindex)
-{
-	for (uint32_t i = 0; i < reindex->ids.count; i++)
-		sequence_index_free(&reindex->sequences[i]);
-	free(reindex->sequences);
-	pool_release(&reindex->ids);
-	trace_packets_close(&reindex->packets);
-}
-
 int trace_reindex(const char *path, const struct trace_index_to *index,
 		  const struct read_progress *progress,
 		  struct trace_reindex_result *result)
@@ -358,6 +344,10 @@ int trace_reindex(const char *path, const struct trace_index_to *index,
 	if (progress)
 		trace_packets_set_progress(reindex.packets, progress);
 	err = read_packets(&reindex);
-	release(&reindex);
+	for (uint32_t i = 0; i < reindex.ids.count; i++)
+		sequence_index_free(&reindex.sequences[i]);
+	free(reindex.sequences);
+	pool_release(&reindex.ids);
+	trace_packets_close(&reindex.packets);
 	return err;
 }

@@ -128,19 +128,13 @@ static void put_frame(const struct svg *svg, const struct stack_node *node,
 	put_text("</text></g>\n", svg->out);
 }
 
-static bool is_drawn(const struct svg *svg, const struct stack_node *node)
-{
-	return node->total &&
-	       (double)node->total * PARTS_DRAWN >= (double)svg->sum &&
-	       node->depth <= svg->depth;
-}
-
 /* Recursion is limited to DEPTH_DRAWN. */
 static void put_frames(const struct svg *svg, uint32_t number, double x)
 {
 	const struct stack_node *node = stack_tree_node(svg->tree, number);
 
-	if (!is_drawn(svg, node))
+	if (!node->total || node->depth > svg->depth ||
+	    (double)node->total * PARTS_DRAWN < (double)svg->sum)
 		return;
 	put_frame(svg, node, x);
 	for (uint32_t i = 0; i < node->count; i++) {

@@ -421,15 +421,6 @@ static uint32_t summed_function(struct page_data *data,
 				  find_module(data, from->module));
 }
 
-static void clear_sums(struct page_data *data, enum page_key key,
-		       uint32_t function, enum page_side side)
-{
-	struct page_sums *sums = page_data_sums(data, key, function);
-
-	if (sums)
-		sums->self[side] = sums->total[side] = 0;
-}
-
 static void add_summed(struct page_data *data, enum page_key key,
 		       uint32_t function, enum page_side side, uint64_t self,
 		       uint64_t total)
@@ -461,10 +452,14 @@ void page_data_take_summary(struct page_data *data,
 
 		/* Sampled times come from the profiles, which have inlined
 		 * functions; the summary adds these to their callers. */
-		for (size_t k = 0; k < ARRAY_SIZE(summed_keys); k++)
-			if (!data->sampled || summed_keys[k] == PAGE_CALLS)
-				clear_sums(data, summed_keys[k], function,
-					   side);
+		for (size_t k = 0; k < ARRAY_SIZE(summed_keys); k++) {
+			struct page_sums *sums =
+				page_data_sums(data, summed_keys[k], function);
+
+			if (sums &&
+			    (!data->sampled || summed_keys[k] == PAGE_CALLS))
+				sums->self[side] = sums->total[side] = 0;
+		}
 	}
 	/* Several functions may become one if modules have names only. */
 	for (size_t i = 0; i < summary->function_count; i++) {

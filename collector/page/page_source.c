@@ -82,14 +82,6 @@ static int compare_lines(const void *a, const void *b)
 	return x->line < y->line ? -1 : x->line > y->line;
 }
 
-static int add_source_line(struct lines *lines, const struct page_line *line)
-{
-	if (grow_array(lines->list, lines->room, lines->count + 1))
-		return -ENOMEM;
-	lines->list[lines->count++] = *line;
-	return 0;
-}
-
 static int gather_lines(const struct page_data *data, struct lines *out)
 {
 	const struct page_line *lines = data->lines.items;
@@ -108,8 +100,10 @@ static int gather_lines(const struct page_data *data, struct lines *out)
 			struct page_line around = { .file = line->file,
 						    .line = at };
 
-			err = add_source_line(out, at == line->line ? line
-								    : &around);
+			err = grow_array(out->list, out->room, out->count + 1);
+			if (!err)
+				out->list[out->count++] =
+					at == line->line ? *line : around;
 		}
 	}
 	return err;

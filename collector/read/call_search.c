@@ -133,13 +133,6 @@ static int keep_call(struct call_search *search, const struct found_call *call)
 
 /* --- calls --- */
 
-static bool does_match(const struct call_search *search, uint32_t name)
-{
-	return name_pattern_matches(search->wish.function,
-				    trace_reader_text(search->reader, name),
-				    "");
-}
-
 /* Returns 1, 0 or -ENOMEM. */
 static int is_wanted_function(struct call_search *search, uint32_t name)
 {
@@ -148,7 +141,11 @@ static int is_wanted_function(struct call_search *search, uint32_t name)
 		return -ENOMEM;
 	if (search->matches[name] == MATCH_UNKNOWN)
 		search->matches[name] =
-			does_match(search, name) ? MATCH_YES : MATCH_NO;
+			name_pattern_matches(
+				search->wish.function,
+				trace_reader_text(search->reader, name), "")
+				? MATCH_YES
+				: MATCH_NO;
 	search->met_function |= search->matches[name] == MATCH_YES;
 	return search->matches[name] == MATCH_YES;
 }
@@ -348,13 +345,6 @@ static int run_with(const struct call_wish *wish, struct trace_reader *reader,
 	return err;
 }
 
-/* Returns false if a report of missing calls needs the whole trace. */
-static bool says_enough(const struct call_search *search)
-{
-	return search->count ||
-	       (search->seen && search->met_function && search->met_thread);
-}
-
 /* Reads only the chunks that may have matching calls. Returns 0 or -errno.
  * *@out stays NULL if the trace must be read as a whole: nothing matched, or
  * something is damaged. */
@@ -382,19 +372,13 @@ static int run_by_index(const char *path, const struct trace_index *index,
 	call_chunks_release(&chunks);
 	if (!err)
 		err = trace_bounds_read(path, index, NULL, &(*out)->bounds);
-	if (*out && (err || (*out)->err || !says_enough(*out)))
+	/* A report of missing calls needs the whole trace. */
+	if (*out &&
+	    (err || (*out)->err ||
+	     (!(*out)->count &&
+	      !((*out)->seen && (*out)->met_function && (*out)->met_thread))))
 		call_search_free(out);
 	return err;
-}
-
-static int run_on_all(const char *path, const struct call_wish *wish,
-		      const struct read_progress *progress,
-		      struct call_search **out)
-{
-	struct trace_reader *reader;
-	int err = trace_reader_open(path, &reader);
-
-	return err ? err : run_with(wish, reader, progress, out);
 }
 
 int call_search_run(const char *path, const struct call_wish *wish,
@@ -403,6 +387,7 @@ int call_search_run(const char *path, const struct call_wish *wish,
 {
 	struct call_search *search = NULL;
 	struct trace_index *index = NULL;
+	struct trace_reader *reader;
 	int err = 0;
 
 	/* Only the whole trace says which request a thread works on; the index
@@ -415,8 +400,10 @@ int call_search_run(const char *path, const struct call_wish *wish,
 		index = NULL;
 	}
 	trace_index_free(&index);
-	if (!err && !search)
-		err = run_on_all(path, wish, progress, &search);
+	if (!err && !search) {
+		err = trace_reader_open(path, &reader);
+		err = err ?: run_with(wish, reader, progress, &search);
+	}
 	if (!err)
 		*out = search;
 	return err;

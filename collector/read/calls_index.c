@@ -166,13 +166,6 @@ static uint64_t last_number(const struct skipped_chunks *skipped)
 	return skipped->sequence->chunks[skipped->last].number;
 }
 
-static bool is_skipped(const struct skipped_chunks *skipped,
-		       const struct index_block *block)
-{
-	return block->first_chunk >= first_number(skipped) &&
-	       block->last_chunk <= last_number(skipped);
-}
-
 /* Returns the place of the first block of @level whose first chunk is @from or
  * later. */
 static uint32_t find_blocks(const struct index_sequence *sequence,
@@ -199,7 +192,8 @@ static const struct index_block *next_block(
 
 		if (block->level != level || block->first_chunk > to)
 			return NULL;
-		if (is_skipped(skipped, block))
+		if (block->first_chunk >= first_number(skipped) &&
+		    block->last_chunk <= last_number(skipped))
 			return block;
 	}
 	return NULL;

@@ -85,17 +85,12 @@ struct trace_parts {
 
 /* --- ranges -------------------------------------------------------------- */
 
-static uint32_t range_after(const struct trace_parts *parts, uint64_t ns)
-{
-	return search_first(i, parts->choice.range_count,
-			    parts->choice.ranges[i].to_ns > ns);
-}
-
 /* Returns true if a range overlaps the times. @last_ns 0: no times. */
 static bool overlaps(const struct trace_parts *parts, uint64_t first_ns,
 		     uint64_t last_ns)
 {
-	uint32_t at = range_after(parts, first_ns);
+	uint32_t at = search_first(i, parts->choice.range_count,
+				   parts->choice.ranges[i].to_ns > first_ns);
 
 	return last_ns && at < parts->choice.range_count &&
 	       parts->choice.ranges[at].from_ns <= last_ns;
@@ -338,16 +333,6 @@ static bool is_complete(const struct index_sequence *of, uint32_t number)
 					: chunk[1].number == chunk->number + 1);
 }
 
-/* Marks the chunks that overlap @range, and those without exact sums. */
-static void mark_range(const struct index_sequence *of,
-		       const struct time_range *range, bool *marks)
-{
-	for (uint32_t i = 0; i < of->chunk_count; i++)
-		marks[i] = !is_complete(of, i) || of->chunks[i].rough ||
-			   (of->chunks[i].start_ns < range->to_ns &&
-			    of->chunks[i].end_ns >= range->from_ns);
-}
-
 /* Marks the chunks where slices begin that are open at the start of @range.
  * Returns 0 or -errno of trace_index_stack(). */
 static int mark_begins(const struct index_sequence *of,
@@ -400,16 +385,21 @@ static void mark_needed(struct trace_parts *parts,
 			const struct index_sequence *of, bool *marks)
 {
 	const struct parts_choice *choice = &parts->choice;
+	const struct time_range *range = choice->ranges;
 
-	if (choice->wants) {
-		for (uint32_t i = 0; i < of->chunk_count; i++)
-			marks[i] = !is_complete(of, i) ||
-				   choice->wants(choice->context, of, i);
-		return;
+	for (uint32_t i = 0; i < of->chunk_count; i++) {
+		const struct index_chunk *chunk = &of->chunks[i];
+
+		marks[i] =
+			!is_complete(of, i) ||
+			(choice->wants
+				 ? choice->wants(choice->context, of, i)
+				 : chunk->rough ||
+					   (chunk->start_ns < range->to_ns &&
+					    chunk->end_ns >= range->from_ns));
 	}
-	mark_range(of, choice->ranges, marks);
-	if (mark_begins(of, choice->ranges, marks) ||
-	    mark_ends(of, choice->ranges, marks))
+	if (!choice->wants &&
+	    (mark_begins(of, range, marks) || mark_ends(of, range, marks)))
 		memset(marks, true, of->chunk_count);
 }
 
@@ -1017,15 +1007,6 @@ static int give_track(struct trace_parts *parts,
 	return !parts->track.bad;
 }
 
-static void start_switches(struct trace_parts *parts,
-			   const struct index_packet *item)
-{
-	parts->switches = (struct index_get){ .at = item->at,
-					      .end = item->at + item->count };
-	parts->switch_sequence = (uint32_t)index_get_number(&parts->switches);
-	parts->switch_ns = 0;
-}
-
 static int give_switch(struct trace_parts *parts, struct trace_part *out)
 {
 	struct index_get *get = &parts->switches;
@@ -1089,7 +1070,12 @@ static int give_item(struct trace_parts *parts, struct trace_part *out)
 	case INDEX_TRACK:
 		return give_track(parts, item, out);
 	default:
-		start_switches(parts, item);
+		parts->switches =
+			(struct index_get){ .at = item->at,
+					    .end = item->at + item->count };
+		parts->switch_sequence =
+			(uint32_t)index_get_number(&parts->switches);
+		parts->switch_ns = 0;
 		return 0;
 	}
 }

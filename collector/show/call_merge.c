@@ -233,13 +233,6 @@ static struct held take_first_held(struct call_merge *merge)
 	return held;
 }
 
-static void settle_heap(struct call_merge *merge)
-{
-	if (merge->tracks[merge->heap[0]].first == NO_ITEM)
-		merge->heap[0] = merge->heap[--merge->heap_count];
-	sift_held_down(merge);
-}
-
 static void give_merged_event(struct call_merge *merge,
 			      struct merge_track *track,
 			      const struct held *held, struct merged_event *out)
@@ -305,7 +298,9 @@ int call_merge_next(struct call_merge *merge, struct merged_event *out)
 	merge->last_ns = MAX(merge->last_ns, held.ns);
 	give_merged_event(merge, track, &held, out);
 	take_leaf(merge, track, out);
-	settle_heap(merge);
+	if (merge->tracks[merge->heap[0]].first == NO_ITEM)
+		merge->heap[0] = merge->heap[--merge->heap_count];
+	sift_held_down(merge);
 	return 1;
 }
 

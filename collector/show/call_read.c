@@ -329,13 +329,6 @@ static enum open_state first_state(const struct call_reader *reader,
 		       : CALL_SHOWN;
 }
 
-static struct open_call *push_call(struct call_track *track)
-{
-	if (grow_array(track->open, track->room, track->count + 1))
-		return NULL;
-	return &track->open[track->count++];
-}
-
 /* Returns @arguments, and keeps them until the next event is read. Frees the
  * arguments kept before: they belong to an event that is not shown. */
 static struct call_arguments *give_arguments(struct call_reader *reader,
@@ -378,10 +371,11 @@ static int begin_read_call(struct call_reader *reader, struct call_track *track,
 			   const struct trace_event *event,
 			   struct call_event *out)
 {
-	struct open_call *call = push_call(track), *around;
+	struct open_call *call, *around;
 
-	if (!call)
+	if (grow_array(track->open, track->room, track->count + 1))
 		return -ENOMEM;
+	call = &track->open[track->count++];
 	around = track->count > 1 ? call - 1 : NULL;
 	*call = (struct open_call){
 		.begin_ns = event->ns,
@@ -410,15 +404,6 @@ static int begin_read_call(struct call_reader *reader, struct call_track *track,
 	return call->state == CALL_SHOWN;
 }
 
-static bool is_long_enough(const struct call_reader *reader,
-			   const struct open_call *call)
-{
-	const struct trace_event *end = &reader->end;
-
-	return trace_event_took(end, call->begin_ns) >= reader->choice.min_ns &&
-	       end->ns >= reader->range.from_ns;
-}
-
 static struct call_arguments *add_end_arguments(
 	const struct call_reader *reader, struct call_arguments *kept)
 {
@@ -439,7 +424,9 @@ static bool end_read_call(struct call_reader *reader, struct call_event *out)
 	struct open_call *call = &track->open[track->count - 1];
 	bool shown = call->state == CALL_SHOWN ||
 		     (call->state == CALL_PENDING && !event->left &&
-		      is_long_enough(reader, call));
+		      event->ns >= reader->range.from_ns &&
+		      trace_event_took(event, call->begin_ns) >=
+			      reader->choice.min_ns);
 
 	if (shown && give_pending(reader, track, event->track, out))
 		return true;

@@ -72,13 +72,6 @@ struct frames {
 	size_t *first; /* for each location: index of its first frame */
 };
 
-static void free_frames(struct frames *frames)
-{
-	free(frames->list);
-	free(frames->first);
-	*frames = (struct frames){ 0 };
-}
-
 static int make_frames(const struct pprof *pprof, struct frames *out)
 {
 	size_t at = 0;
@@ -89,7 +82,9 @@ static int make_frames(const struct pprof *pprof, struct frames *out)
 	out->list = calloc(out->count + 1, sizeof(*out->list));
 	out->first = calloc(pprof->location_count + 1, sizeof(*out->first));
 	if (!out->list || !out->first) {
-		free_frames(out);
+		free(out->list);
+		free(out->first);
+		*out = (struct frames){ 0 };
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < pprof->location_count; i++) {
