@@ -167,15 +167,6 @@ void patch_image_free(struct patch_image *image)
 	free_image(image);
 }
 
-static void find_merged(struct image_module *module)
-{
-	const struct code_plan *plan = module->plan;
-
-	for (size_t i = 0; i < plan->site_count; i++)
-		if (plan->sites[i].count > 1)
-			module->merged[module->merged_count++] = (uint32_t)i;
-}
-
 static bool alloc_module(struct image_module *module,
 			 const struct code_plan *plan)
 {
@@ -193,7 +184,9 @@ static bool alloc_module(struct image_module *module,
 		return false;
 	}
 	module->plan = plan;
-	find_merged(module);
+	for (size_t i = 0; i < plan->site_count; i++)
+		if (plan->sites[i].count > 1)
+			module->merged[module->merged_count++] = (uint32_t)i;
 	return true;
 }
 

@@ -455,14 +455,6 @@ static int say_program_cannot_run(const struct supervise *s, int err)
 	return err;
 }
 
-/* If the collector is gone or late, the program runs anyway. */
-static void wait_watched(struct supervise *s)
-{
-	while (!s->watched && !s->failed && !s->stop_signal)
-		if (!supervise_turn(s, READY_TIMEOUT_MS))
-			return;
-}
-
 static int start_program(struct supervise *s)
 {
 	const struct spawn_recording recording = {
@@ -480,7 +472,10 @@ static int start_program(struct supervise *s)
 		return say_program_cannot_run(s, err);
 	message.child.pid = child.pid;
 	send_message(s, &message);
-	wait_watched(s);
+	/* If the collector is gone or late, the program runs anyway. */
+	while (!s->watched && !s->failed && !s->stop_signal)
+		if (!supervise_turn(s, READY_TIMEOUT_MS))
+			break;
 	err = spawn_exec(&child);
 	if (err) {
 		waitpid(child.pid, NULL, 0);

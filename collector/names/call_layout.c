@@ -89,12 +89,6 @@ static bool settle_text(struct call_value *value, bool texts, bool has_room)
 	return false;
 }
 
-static bool is_read(const struct call_value *value)
-{
-	return value->kind != CALL_VALUE_NONE &&
-	       value->kind != CALL_VALUE_UNREAD;
-}
-
 /* Rounds up to the counts that hooks store fast. */
 static uint32_t round_words(uint32_t words)
 {
@@ -125,7 +119,8 @@ bool call_layout_settle(struct call_layout *layout, bool texts, uint32_t number,
 				      << (8 + 2 * value->word);
 			text_count++;
 		}
-		if (is_read(value))
+		if (value->kind != CALL_VALUE_NONE &&
+		    value->kind != CALL_VALUE_UNREAD)
 			words = MAX(words, end);
 	}
 	/* A call without any readable argument says so. */

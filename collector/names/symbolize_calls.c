@@ -111,11 +111,6 @@ static bool is_std_string(Dwarf_Die *type)
 			"_M_string_length");
 }
 
-static bool is_std_view(Dwarf_Die *type)
-{
-	return is_class(type, "basic_string_view<char,", "_M_len", "_M_str");
-}
-
 static bool is_record(int tag)
 {
 	return tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
@@ -202,7 +197,8 @@ static struct passed take_record_type(Dwarf_Die *type, struct call_value *out)
 		out->kind = CALL_VALUE_STRING;
 		return (struct passed){ PASS_INTEGER, 1 };
 	}
-	if (is_std_view(type) && bytes == 16) {
+	if (bytes == 16 &&
+	    is_class(type, "basic_string_view<char,", "_M_len", "_M_str")) {
 		out->kind = CALL_VALUE_VIEW;
 		return (struct passed){ PASS_INTEGER, 2 };
 	}

@@ -94,21 +94,19 @@ static bool is_same_labels(const void *a, const void *b)
 
 static const struct pool_key label_key = { hash_labels, is_same_labels };
 
-static bool is_pid(const struct pprof_label *label)
-{
-	return !strcmp(label->key, "pid") || !strcmp(label->key, "tid");
-}
-
 /* The labels of @sample that stay: copied behind those of earlier samples. */
 static struct label_set keep_labels(struct tree *tree,
 				    const struct pprof_sample *sample)
 {
 	struct label_set set = { tree->kept + tree->kept_count, 0 };
 
-	for (uint32_t i = 0; i < sample->label_count; i++)
-		if (tree->with_pid || !is_pid(&sample->labels[i]))
-			tree->kept[tree->kept_count + set.count++] =
-				sample->labels[i];
+	for (uint32_t i = 0; i < sample->label_count; i++) {
+		const struct pprof_label *label = &sample->labels[i];
+
+		if (tree->with_pid ||
+		    (strcmp(label->key, "pid") && strcmp(label->key, "tid")))
+			tree->kept[tree->kept_count + set.count++] = *label;
+	}
 	return set;
 }
 

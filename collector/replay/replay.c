@@ -1019,15 +1019,6 @@ static uint32_t count_same_sp(const struct replay_frame *below, uint64_t word)
 	return below->same + 1;
 }
 
-static void count_late(struct replay *replay, struct cct_function *function)
-{
-	replay->counts.late_begins++;
-	if (function->off_ns == function->connect_ns)
-		function->calls_before++;
-	else
-		function->late_calls++;
-}
-
 static void push_deep_span(struct replay *replay, uint64_t word, uint64_t ns)
 {
 	struct replay_frame *below = replay->top;
@@ -1062,7 +1053,12 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 			return;
 		}
 		if (node->function->off) {
-			count_late(replay, node->function);
+			replay->counts.late_begins++;
+			if (node->function->off_ns ==
+			    node->function->connect_ns)
+				node->function->calls_before++;
+			else
+				node->function->late_calls++;
 			push_phantom(replay, word, ns);
 			replay->top->same = REPLAY_DETACHED;
 			return;

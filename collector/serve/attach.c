@@ -78,13 +78,6 @@ static const char *explain_attach_failure(const struct peer *peer, int err)
 	}
 }
 
-static void clean_file_name(char *name)
-{
-	for (; *name; name++)
-		if (!isalnum((unsigned char)*name) && !strchr("_-+", *name))
-			*name = '_';
-}
-
 static int new_folder(struct collector *collector, pid_t pid,
 		      struct recording **out)
 {
@@ -98,7 +91,9 @@ static int new_folder(struct collector *collector, pid_t pid,
 		name[strcspn(name, "\n")] = '\0';
 	if (file)
 		fclose(file);
-	clean_file_name(name);
+	for (char *at = name; *at; at++)
+		if (!isalnum((unsigned char)*at) && !strchr("_-+", *at))
+			*at = '_';
 	for (int try = 0; try < FOLDER_TRIES && err == -EEXIST; try++) {
 		char suffix[16] = "";
 
@@ -114,15 +109,6 @@ static int new_folder(struct collector *collector, pid_t pid,
 	if (!err)
 		log_info("recording '%s'", path);
 	return err;
-}
-
-static int choose_recording(struct collector *collector, pid_t pid,
-			    struct recording **out)
-{
-	if (!collector->recording)
-		return new_folder(collector, pid, out);
-	*out = recording_get(collector->recording);
-	return 0;
 }
 
 /*
@@ -249,9 +235,13 @@ static int begin_program(struct collector *collector, struct arena *arena,
 	setup->uid = peer->uid;
 	setup->pid = peer->pid;
 	setup->start_flow = replace_image(collector, peer, &inside);
-	err = choose_recording(collector, peer->pid, &setup->recording);
-	if (err)
-		return err;
+	if (collector->recording) {
+		setup->recording = recording_get(collector->recording);
+	} else {
+		err = new_folder(collector, peer->pid, &setup->recording);
+		if (err)
+			return err;
+	}
 	err = session_open(collector, arena, !collector->recording);
 	if (err)
 		return err;

@@ -678,14 +678,6 @@ static void episode_begin(struct controller *controller,
 	wish(controller, function, FUNCTION_SPAN);
 }
 
-static void episode_end(struct controller *controller,
-			struct function *function)
-{
-	episode_over(controller, function);
-	delay_episode(controller, function);
-	wish(controller, function, FUNCTION_COUNTED);
-}
-
 static bool may_begin(const struct controller *controller,
 		      const struct function *function)
 {
@@ -731,8 +723,12 @@ static void episodes(struct controller *controller)
 
 		if (function->episode &&
 		    (function->state == FUNCTION_SPAN ||
-		     controller->wall - function->episode_at > EPISODE_LOST_NS))
-			episode_end(controller, function);
+		     controller->wall - function->episode_at >
+			     EPISODE_LOST_NS)) {
+			episode_over(controller, function);
+			delay_episode(controller, function);
+			wish(controller, function, FUNCTION_COUNTED);
+		}
 	}
 	if (controller->load > 0)
 		episodes_begin(controller, most);
