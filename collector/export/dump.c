@@ -151,9 +151,9 @@ static int tell_track(struct dump *dump, const struct trace_track *track)
 
 	if (!track)
 		return 0;
-	if (grow_array_zeroed(dump->told, dump->told_room, track->number + 1))
+	told = grow_array_at(dump->told, dump->told_room, track->number);
+	if (!told)
 		return -ENOMEM;
-	told = &dump->told[track->number];
 	if (likely(told->told && told->name == track->name &&
 		   told->command == track->command &&
 		   told->process == track->process))

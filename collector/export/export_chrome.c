@@ -65,12 +65,12 @@ static struct chrome_track *chrome_track_of(struct chrome *chrome,
 {
 	const struct threads_process process =
 		threads_process(chrome->trace, track);
-	struct chrome_track *known;
+	struct chrome_track *known =
+		grow_array_at(chrome->tracks, chrome->room, track->number);
 	char name[THREAD_NAME_BYTES];
 
-	if (grow_array_zeroed(chrome->tracks, chrome->room, track->number + 1))
+	if (!known)
 		return NULL;
-	known = &chrome->tracks[track->number];
 	if (likely(known->told && known->name == track->name &&
 		   known->process_name == process.name))
 		return known;

@@ -83,12 +83,10 @@ static void put_ms(uint64_t ns, FILE *out)
 static struct fox_track *fox_track_of(struct fox *fox,
 				      const struct trace_track *shown)
 {
-	struct fox_track *track;
+	struct fox_track *track =
+		grow_array_at(fox->tracks, fox->room, shown->number);
 
-	if (grow_array_zeroed(fox->tracks, fox->room, shown->number + 1))
-		return NULL;
-	track = &fox->tracks[shown->number];
-	if (track->track)
+	if (!track || track->track)
 		return track;
 	track->track = shown;
 	/* Also has the names of markers. */

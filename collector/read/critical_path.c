@@ -320,12 +320,11 @@ static int make_pieces(struct path_walk *walk)
 		      compare_path_edges);
 	for (size_t i = 0; i < walk->edge_count; i++) {
 		const struct path_edge *edge = &walk->edges[i];
-		struct path_thread *thread;
+		struct path_thread *thread = grow_array_at(
+			walk->threads, walk->thread_room, edge->thread);
 
-		if (grow_array_zeroed(walk->threads, walk->thread_room,
-				      (size_t)edge->thread + 1))
+		if (!thread)
 			return -ENOMEM;
-		thread = &walk->threads[edge->thread];
 		if (!thread->left[edge->kind].end)
 			thread->left[edge->kind].at = count;
 		if (weight && edge->ns > edge[-1].ns)
@@ -470,10 +469,10 @@ static int read_path_calls(struct path_walk *walk, const char *path,
 	while (!err && trace_reader_next(walk->calls, &event) > 0) {
 		if (!open_calls_change(&event))
 			continue;
-		if (grow_array_zeroed(walk->threads, walk->thread_room,
-				      (size_t)event.track->number + 1))
+		thread = grow_array_at(walk->threads, walk->thread_room,
+				       event.track->number);
+		if (!thread)
 			return -ENOMEM;
-		thread = &walk->threads[event.track->number];
 		err = count_pieces_until(walk, event.track, thread, event.ns)
 			      ?: open_calls_take(&thread->calls, &event,
 						 event.site ?: event.name);

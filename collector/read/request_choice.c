@@ -83,13 +83,12 @@ int request_choice_follow(struct request_choice *choice,
 			  enum trace_event_kind kind,
 			  const struct request_ids *ids)
 {
-	uint32_t number = call_track_thread(reader, track)->number;
-	struct request_thread *thread;
+	struct request_thread *thread =
+		grow_array_at(choice->threads, choice->room,
+			      call_track_thread(reader, track)->number);
 
-	if (grow_array_zeroed(choice->threads, choice->room,
-			      (size_t)number + 1))
+	if (!thread)
 		return -ENOMEM;
-	thread = &choice->threads[number];
 	if (kind == TRACE_INSTANT)
 		thread->said = *ids;
 	if (kind == TRACE_END)
