@@ -223,9 +223,16 @@ static void gather_sums(struct collector *collector, struct stats *stats)
 		collector->drain ? drain_workers(collector->drain) : 0;
 }
 
-static void gather_process(const struct collector *collector,
-			   struct stats_daemon *daemon)
+static void gather_daemon(const struct collector *collector,
+			  struct stats_daemon *daemon)
 {
+	const struct symbol_cache_use use =
+		symbol_cache_use_all(collector->symbols);
+	const struct helper_counts helpers = helper_counts();
+	const struct retention_counts removed =
+		retention_counts(collector->retention);
+	const struct on_finish_counts finish =
+		on_finish_counts(collector->on_finish);
 	struct timespec cpu = { 0 };
 	struct rlimit files = { 0 };
 	DIR *dir = opendir("/proc/self/fd");
@@ -244,14 +251,6 @@ static void gather_process(const struct collector *collector,
 	/* Without ".", ".." and the folder. */
 	daemon->open_files = count > 3 ? count - 3 : 0;
 	daemon->open_files_max = files.rlim_cur;
-}
-
-static void gather_caches(const struct collector *collector,
-			  struct stats_daemon *daemon)
-{
-	struct symbol_cache_use use = symbol_cache_use_all(collector->symbols);
-	struct helper_counts helpers = helper_counts();
-
 	daemon->names_bytes = use.names;
 	daemon->names_bytes_max = SYMBOL_NAMES_MAX;
 	daemon->tables_bytes = use.tables;
@@ -259,29 +258,13 @@ static void gather_caches(const struct collector *collector,
 	daemon->helpers = helpers.running;
 	daemon->helpers_started = helpers.started;
 	daemon->helpers_failed = helpers.failed;
-}
-
-static void gather_removed(const struct collector *collector,
-			   struct stats_daemon *daemon)
-{
-	const struct retention_counts counts =
-		retention_counts(collector->retention);
-
-	daemon->removed = counts.removed;
-	daemon->removed_bytes = counts.removed_bytes;
-	daemon->stuck = counts.stuck;
-}
-
-static void gather_on_finish(const struct collector *collector,
-			     struct stats_daemon *daemon)
-{
-	const struct on_finish_counts counts =
-		on_finish_counts(collector->on_finish);
-
-	daemon->on_finish_run = counts.run;
-	daemon->on_finish_failed = counts.failed;
-	daemon->on_finish_skipped = counts.skipped;
-	daemon->on_finish_waiting = counts.waiting;
+	daemon->removed = removed.removed;
+	daemon->removed_bytes = removed.removed_bytes;
+	daemon->stuck = removed.stuck;
+	daemon->on_finish_run = finish.run;
+	daemon->on_finish_failed = finish.failed;
+	daemon->on_finish_skipped = finish.skipped;
+	daemon->on_finish_waiting = finish.waiting;
 }
 
 int stats_gather(struct collector *collector, struct stats *out)
@@ -294,10 +277,7 @@ int stats_gather(struct collector *collector, struct stats *out)
 		stats_release(out);
 		return err;
 	}
-	gather_process(collector, &out->daemon);
-	gather_caches(collector, &out->daemon);
-	gather_removed(collector, &out->daemon);
-	gather_on_finish(collector, &out->daemon);
+	gather_daemon(collector, &out->daemon);
 	gather_sums(collector, out);
 	stats_gather_push(out);
 	return 0;
