@@ -210,8 +210,10 @@ static int check_report_options(struct report_options *options)
 			options->json ? "--json" : "--stacks");
 		return OPTS_WRONG;
 	}
-	if (!options->view && options->stacks) {
-		log_err("--stacks: choose --view cpu, heap, span or wait");
+	if (options->stacks && !options->view &&
+	    !(options->trace_view && options->trace_view->has_stacks)) {
+		log_err("--stacks: choose --view cpu, heap, span, wait or "
+			"lock");
 		return OPTS_WRONG;
 	}
 	if (!options->sort)
@@ -381,6 +383,7 @@ static int print_trace_view(const struct report_options *options)
 		.full_names = options->print.full_names,
 		.json = options->json,
 		.markdown = options->markdown,
+		.stacks = options->stacks,
 		.range = &options->part.range,
 		.thread = options->part.thread,
 		.function = options->function,

@@ -60,14 +60,38 @@ static void add_lock_line(struct lock_lines *lines, uint64_t ns,
 	table_add_below(lines->table, line, NULL);
 }
 
+/* Adds the parts without a thread, which are in the order of the texts. */
+static void add_rest_lines(struct lock_lines *lines, const uint64_t *ns)
+{
+	static const char *const texts[] = { "hand-over", "woken from outside",
+					     "timed out",
+					     "until the process ended",
+					     "unknown" };
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		add_lock_line(lines, ns[i], texts[i]);
+}
+
+static int print_lock_lines(struct lock_lines *lines, FILE *out)
+{
+	const struct terminal terminal = terminal_of(out);
+	int err = table_print(lines->table, &terminal, out);
+
+	table_release(lines->table);
+	for (size_t i = 0; i < lines->count; i++)
+		free(lines->texts[i]);
+	free(lines->texts);
+	return err;
+}
+
 /* Adds "held in commit, thread 4713 worker-3". */
 static void add_part_line(const struct lock_view *view,
-			  struct lock_lines *lines,
-			  const struct lock_part *part, bool held)
+			  struct lock_lines *lines, uint32_t in, uint32_t by,
+			  uint32_t tid, uint64_t ns, bool held)
 {
 	char name[NAME_FOLD_BYTES], text[2 * NAME_FOLD_BYTES];
-	const char *function = lock_list_text(&view->list, part->function);
-	const char *thread = lock_list_text(&view->list, part->thread);
+	const char *function = lock_list_text(&view->list, in);
+	const char *thread = lock_list_text(&view->list, by);
 	int length;
 
 	if (view->options->full_names)
@@ -76,13 +100,13 @@ static void add_part_line(const struct lock_view *view,
 		name_fold(function, name);
 	length = snprintf(text, sizeof(text), "%s%s%s", held ? "held" : "woken",
 			  name[0] ? " in " : "", name);
-	if (part->tid)
+	if (tid)
 		snprintf(text + length, sizeof(text) - (size_t)length,
-			 ", thread %u %.200s", part->tid, thread);
+			 ", thread %u %.200s", tid, thread);
 	else if (thread[0])
 		snprintf(text + length, sizeof(text) - (size_t)length,
 			 " by %.200s", thread);
-	add_lock_line(lines, part->ns, text);
+	add_lock_line(lines, ns, text);
 }
 
 static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
@@ -117,17 +141,80 @@ static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
 	}
 	lines->blocked_ns = row->blocked_ns;
 	for (size_t i = 0; i < shown; i++)
-		add_part_line(view, lines, &parts[i], row->held);
+		add_part_line(view, lines, parts[i].function, parts[i].thread,
+			      parts[i].tid, parts[i].ns, row->held);
 	for (size_t i = shown; i < count; i++)
 		rest_ns += parts[i].ns;
 	snprintf(text, sizeof(text), "%s by %zu more (--limit 0)",
 		 row->held ? "held" : "woken", count - shown);
 	add_lock_line(lines, rest_ns, text);
-	add_lock_line(lines, row->hand_over_ns, "hand-over");
-	add_lock_line(lines, row->outside_ns, "woken from outside");
-	add_lock_line(lines, row->timed_out_ns, "timed out");
-	add_lock_line(lines, row->ended_ns, "until the process ended");
-	add_lock_line(lines, row->unknown_ns, "unknown");
+	add_rest_lines(lines,
+		       (const uint64_t[]){ row->hand_over_ns, row->outside_ns,
+					   row->timed_out_ns, row->ended_ns,
+					   row->unknown_ns });
+}
+
+static void add_waiter_to_table(const struct lock_view *view,
+				struct lock_lines *lines, uint32_t number)
+{
+	const struct waiter_row *row =
+		&((const struct waiter_row *)
+			  view->list.waiters.rows.items)[number];
+	const struct waiter_part *parts;
+	size_t count = lock_waiters_parts(&view->list.waiters, number, &parts);
+	size_t shown =
+		view->options->limit ? MIN(count, (size_t)PARTS_SHOWN) : count;
+	char blocked[SIZE_TEXT], waits[SIZE_TEXT], mean[SIZE_TEXT], text[64];
+	uint64_t rest_ns = 0;
+
+	table_add(lines->table,
+		  (const char *[]){
+			  size_format_ns(row->blocked_ns, blocked),
+			  size_format_count(row->waits, waits),
+			  size_format_ns(row->blocked_ns / row->waits, mean) },
+		  lock_list_text(&view->list, row->function), "");
+	lines->blocked_ns = row->blocked_ns;
+	for (size_t i = 0; i < shown; i++)
+		add_part_line(view, lines, parts[i].function, parts[i].thread,
+			      parts[i].tid, parts[i].ns, parts[i].held);
+	for (size_t i = shown; i < count; i++)
+		rest_ns += parts[i].ns;
+	snprintf(text, sizeof(text), "held or woken by %zu more (--limit 0)",
+		 count - shown);
+	add_lock_line(lines, rest_ns, text);
+	add_rest_lines(lines,
+		       (const uint64_t[]){ row->hand_over_ns, row->outside_ns,
+					   row->timed_out_ns, row->ended_ns,
+					   row->unknown_ns });
+}
+
+/* Prints for whom the calls of each function waited. */
+static int print_waiter_table(const struct lock_view *view, FILE *out)
+{
+	static const struct table_column columns[] = {
+		{ "blocked", 9, false, 0 },
+		{ "waits", 7, false, 0 },
+		{ "mean", 9, false, 1 },
+	};
+	const uint32_t functions = view->list.waiters.rows.count;
+	size_t count = functions;
+	struct table table;
+	struct lock_lines lines = { .table = &table };
+	int err;
+
+	if (view->options->limit)
+		count = MIN(count, view->options->limit);
+	table_init(&table, columns, ARRAY_SIZE(columns),
+		   "function, with its callees");
+	table.full_names = view->options->full_names;
+	for (size_t i = 0; i < count; i++)
+		add_waiter_to_table(view, &lines, view->list.functions[i]);
+	fputc('\n', out);
+	err = print_lock_lines(&lines, out);
+	if (!err && count < functions)
+		fprintf(out, "  (%zu of %u functions; all: --limit 0)\n", count,
+			functions);
+	return err;
 }
 
 static int print_lock_table(const struct lock_view *view, size_t count,
@@ -138,7 +225,6 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 		{ "mean", 9, false, 2 },	  { "held", 9, false, 3 },
 		{ "longest hold", 12, false, 1 },
 	};
-	const struct terminal terminal = terminal_of(out);
 	const uint32_t locks = view->list.sums.rows.count;
 	char text[SIZE_TEXT], number[SIZE_TEXT];
 	uint64_t blocked_ns = 0, waits = 0;
@@ -170,14 +256,12 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 			size_format_count(view->list.sums.other_waits, number),
 			size_plural(view->list.sums.other_waits));
 	fputc('\n', out);
-	err = table_print(&table, &terminal, out);
-	table_release(&table);
-	for (size_t i = 0; i < lines.count; i++)
-		free(lines.texts[i]);
-	free(lines.texts);
+	err = print_lock_lines(&lines, out);
 	if (!err && count < locks)
 		fprintf(out, "  (%zu of %u locks; all: --limit 0)\n", count,
 			locks);
+	if (!err && view->list.waiters.rows.count)
+		err = print_waiter_table(view, out);
 	return err ? err : fflush(out) || ferror(out) ? -EIO : 0;
 }
 
@@ -234,15 +318,23 @@ static int read_locks(struct lock_view *view)
 			trace_command_log_open(options->dir, err);
 		return err;
 	}
-	err = lock_sums_make(view->list.waits, &range, options->thread, &met,
-			     &view->list.sums);
-	if (err)
-		log_err("out of memory");
-	else if (!met) {
+	err = lock_sums_make(view->list.waits, &range, options->thread,
+			     LOCK_SUMS_BY_LOCK, &met, &view->list.sums);
+	if (!err && !met) {
 		trace_command_say_thread(options->thread,
 					 view->list.waits->reader);
-		err = -ENOENT;
+		return -ENOENT;
 	}
+	if (!err && options->stacks) {
+		progress_begin(&progress, "reading the calls", true);
+		err = lock_list_read_stacks(&view->list, path, &range,
+					    options->thread, &tell);
+		progress_end(&progress);
+	}
+	if (err == -ENOMEM)
+		log_err("out of memory");
+	else if (err)
+		trace_command_log_open(options->dir, err);
 	return err;
 }
 
@@ -252,7 +344,7 @@ int report_lock_print(const struct report_trace_options *options, FILE *out)
 	int err = read_locks(&view);
 	size_t count = view.list.sums.rows.count;
 
-	if (!err && !count) {
+	if (!err && !count && !view.list.waiters.rows.count) {
 		say_no_locks(&view);
 		err = -ENOENT;
 	}
@@ -265,8 +357,9 @@ int report_lock_print(const struct report_trace_options *options, FILE *out)
 		count = MIN(count, options->limit);
 	if (!err)
 		err = options->json
-			      ? json_text_print(
-					lock_list_json(&view.list, count), out)
+			      ? json_text_print(lock_list_json(&view.list,
+							       options->limit),
+						out)
 			      : print_lock_table(&view, count, out);
 	if (!err && trace_command_check(options->dir, view.list.waits->err,
 					&view.list.waits->totals) != OPTS_OK)

@@ -19,6 +19,7 @@ static const struct report_trace_view trace_views[] = {
 					 NULL },
 	  .key_text = "blocked, waits, max or name",
 	  .has_range = true,
+	  .has_stacks = true,
 	  .print = report_lock_print },
 	{ .name = "path",
 	  .keys = (const char *const[]){ "total", "on-cpu", "name", NULL },

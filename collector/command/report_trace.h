@@ -17,6 +17,7 @@ struct report_trace_view {
 	const char *key_text; /* the same for a message */
 	bool has_range; /* takes --from, --to and --thread */
 	bool has_markdown;
+	bool has_stacks; /* takes --stacks */
 	bool has_function; /* takes FUNC before the recording */
 	/* Reads the trace and prints the view to @out. Returns 0, -EIO if @out
 	 * cannot be written, or another -errno after logging one line; -EBADMSG

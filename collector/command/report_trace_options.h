@@ -18,6 +18,7 @@ struct report_trace_options {
 	bool full_names; /* neither shorten nor cut names */
 	bool json;
 	bool markdown; /* only a table */
+	bool stacks; /* of has_stacks: read the calls around waits */
 	const struct range_command *range;
 	const char *thread; /* NULL: all */
 	const char *function; /* of has_function; NULL: none */

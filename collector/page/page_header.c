@@ -18,7 +18,7 @@
 #include "collector/show/summary_trust.h"
 #include "shared/compiler.h"
 
-#define LOCKS_SHOWN 100 /* with the most blocked time */
+#define LOCKS_SHOWN 100 /* and functions, with the most blocked time */
 
 static json_t *page_number_json(uint64_t value)
 {
@@ -148,6 +148,11 @@ static json_t *page_notes_json(const struct page_data *data,
 		add_page_note(list,
 			      "There is no trace: the page knows how much, "
 			      "but not when.");
+	if (data->locks.sums.rows.count && !data->locks.has_stacks)
+		add_page_note(list,
+			      "The page does not say for whom each function "
+			      "waited, because this is a large recording: "
+			      "perfrec report --view lock --stacks does.");
 	if (data->by_name_alone)
 		add_page_note(list,
 			      "The programs or their libraries have different "
@@ -449,12 +454,9 @@ char *page_header_make(const struct page_data *data,
 		}
 		json_object_set_new(header, "counters", list);
 	}
-	if (data->locks.sums.rows.count)
-		json_object_set_new(
-			header, "locks",
-			lock_list_json(
-				&data->locks,
-				MIN(data->locks.sums.rows.count, LOCKS_SHOWN)));
+	if (data->locks.sums.rows.count || data->locks.has_stacks)
+		json_object_set_new(header, "locks",
+				    lock_list_json(&data->locks, LOCKS_SHOWN));
 	if (options->part) {
 		uint64_t first = options->part->bounds.first_ns;
 		json_t *object = json_pack(

@@ -111,8 +111,12 @@ static int read_page_trace(struct page *page)
 		err = trace_waits_read(path, NULL, NULL, &locks->waits);
 	if (locks->waits && !err)
 		err = lock_sums_make(locks->waits, &choice.range, choice.thread,
-				     &met, &locks->sums)
+				     LOCK_SUMS_BY_LOCK, &met, &locks->sums)
 			      ?: lock_list_sort(locks, "blocked");
+	/* A large recording would be read once more. */
+	if (locks->waits && !err && !choice.index && locks->waits->wait_count)
+		err = lock_list_read_stacks(locks, path, &choice.range,
+					    choice.thread, NULL);
 	progress_end(&progress);
 	if (err && err != -ENOENT) {
 		calls_free(&calls);

@@ -17,6 +17,12 @@
 
 #define MEMORY_MAX (UINT64_C(1) << 30)
 #define PROCESS_NONE UINT32_MAX
+#define NO_SHARE SIZE_MAX
+
+struct lock_first {
+	uint32_t process, lock;
+	uint32_t row;
+};
 
 /* In the order of events at the same time. */
 enum edge_kind { HOLD_ENDS, HOLD_BEGINS, WAIT_ENDS, WAIT_BEGINS };
@@ -27,14 +33,21 @@ struct lock_edge {
 	enum edge_kind kind;
 	uint64_t from_ns; /* WAIT_ENDS: begin of the wait */
 	bool is_unsure; /* of a wait: who ended it is unknown */
-	uint64_t *sum; /* of a hold: its share. Until it ends: share_ns at its
-			* start */
+	size_t share; /* of a hold; NO_SHARE: a wait */
+};
+
+/* A hold, as far as the waits of a row have waited for it. */
+struct hold_share {
+	size_t hold;
+	uint32_t row;
+	uint64_t ns; /* until it ends: share_ns at its start */
 };
 
 struct lock_edges {
 	struct lock_edge *list;
 	size_t count, room;
-	uint64_t *sums; /* by number of the hold */
+	struct hold_share *shares;
+	size_t share_count, share_room;
 };
 
 struct lock_sweep {
@@ -53,14 +66,60 @@ static uint32_t process_of(const struct trace_track *thread)
 
 /* --- rows ----------------------------------------------------------------- */
 
-static bool has_lock_row(const struct lock_sums *sums,
-			 const struct trace_track *thread, uint32_t lock,
-			 uint32_t *number)
+static struct lock_row *lock_row_at(const struct lock_sums *sums,
+				    uint32_t number)
 {
-	const struct lock_row key = { .process = process_of(thread),
-				      .lock = lock };
+	return &((struct lock_row *)sums->rows.items)[number];
+}
 
-	return lock && pool_find(&sums->rows, &key, number);
+static struct lock_row lock_row_key(const struct lock_sums *sums,
+				    const struct trace_wait *wait)
+{
+	return (struct lock_row){ .process = process_of(wait->thread),
+				  .lock = wait->lock,
+				  .stack = sums->by == LOCK_SUMS_BY_WAITER
+						   ? wait->stack
+						   : 0 };
+}
+
+/* Returns the first row of the lock, or LOCK_ROW_NONE. */
+static uint32_t first_lock_row(const struct lock_sums *sums,
+			       const struct trace_track *thread, uint32_t lock)
+{
+	const struct lock_first key = { .process = process_of(thread),
+					.lock = lock };
+	uint32_t number;
+
+	return lock && pool_find(&sums->first, &key, &number)
+		       ? ((const struct lock_first *)sums->first.items)[number]
+				 .row
+		       : LOCK_ROW_NONE;
+}
+
+/* Finds the row of @wait, or adds it to those of its lock. */
+static int intern_lock_row(struct lock_sums *sums,
+			   const struct trace_wait *wait, struct lock_row **row)
+{
+	const struct lock_row key = lock_row_key(sums, wait);
+	uint32_t number, first;
+	int got = pool_intern(&sums->rows, &key, &number);
+
+	if (got < 0)
+		return got;
+	*row = lock_row_at(sums, number);
+	if (!got)
+		return 0;
+	(*row)->range = (struct time_range){ UINT64_MAX, 0 };
+	got = pool_intern(&sums->first,
+			  &(struct lock_first){ .process = key.process,
+						.lock = key.lock,
+						.row = LOCK_ROW_NONE },
+			  &first);
+	if (got < 0)
+		return got;
+	(*row)->next = ((struct lock_first *)sums->first.items)[first].row;
+	((struct lock_first *)sums->first.items)[first].row = number;
+	return 0;
 }
 
 static int count_part(struct lock_sums *sums, const struct lock_part *part)
@@ -72,7 +131,8 @@ static int count_part(struct lock_sums *sums, const struct lock_part *part)
 			&(struct lock_part){ .row = part->row,
 					     .function = part->function,
 					     .thread = part->thread,
-					     .tid = part->tid },
+					     .tid = part->tid,
+					     .stack = part->stack },
 			&number) < 0)
 		return -ENOMEM;
 	known = &((struct lock_part *)sums->parts.items)[number];
@@ -140,6 +200,7 @@ static int compare_lock_edges(const void *left, const void *right)
 static void sweep_locks(struct lock_sums *sums, struct lock_edges *edges)
 {
 	struct lock_sweep sweep = { 0 };
+	struct hold_share *shares = edges->shares;
 
 	if (edges->count)
 		qsort(edges->list, edges->count, sizeof(*edges->list),
@@ -164,14 +225,15 @@ static void sweep_locks(struct lock_sums *sums, struct lock_edges *edges)
 		}
 		switch (edge->kind) {
 		case HOLD_ENDS:
-			*edge->sum = sweep.share_ns - *edge->sum;
+			shares[edge->share].ns =
+				sweep.share_ns - shares[edge->share].ns;
 			if (!--sweep.holders) {
 				sweep.left = sweep.waiters - sweep.unsure;
 				sweep.released_ns = edge->ns;
 			}
 			break;
 		case HOLD_BEGINS:
-			*edge->sum = sweep.share_ns;
+			shares[edge->share].ns = sweep.share_ns;
 			sweep.holders++;
 			break;
 		case WAIT_ENDS:
@@ -191,7 +253,7 @@ static void sweep_locks(struct lock_sums *sums, struct lock_edges *edges)
 }
 
 static int add_edges(struct lock_sums *sums, struct lock_edges *edges,
-		     uint32_t row, const struct time_range *cut, uint64_t *sum,
+		     uint32_t row, const struct time_range *cut, size_t share,
 		     bool is_unsure)
 {
 	if (grow_array_from(&sums->budget, edges->list, edges->room,
@@ -201,16 +263,16 @@ static int add_edges(struct lock_sums *sums, struct lock_edges *edges,
 		.ns = cut->from_ns,
 		.row = row,
 		.is_unsure = is_unsure,
-		.kind = sum ? HOLD_BEGINS : WAIT_BEGINS,
-		.sum = sum,
+		.kind = share != NO_SHARE ? HOLD_BEGINS : WAIT_BEGINS,
+		.share = share,
 	};
 	edges->list[edges->count++] = (struct lock_edge){
 		.ns = cut->to_ns,
 		.row = row,
 		.is_unsure = is_unsure,
-		.kind = sum ? HOLD_ENDS : WAIT_ENDS,
+		.kind = share != NO_SHARE ? HOLD_ENDS : WAIT_ENDS,
 		.from_ns = cut->from_ns,
-		.sum = sum,
+		.share = share,
 	};
 	return 0;
 }
@@ -226,28 +288,43 @@ static bool cut_to_range(const struct time_range *range, uint64_t from_ns,
 	return cut->from_ns < cut->to_ns;
 }
 
+static int add_hold(struct lock_sums *sums, size_t hold, uint32_t row,
+		    const struct time_range *cut, struct lock_edges *edges)
+{
+	struct lock_row *of = lock_row_at(sums, row);
+	const uint64_t took = cut->to_ns - cut->from_ns;
+
+	of->held = true;
+	/* By waiter, each hold is one of all rows of its lock. */
+	if (sums->by == LOCK_SUMS_BY_WAITER &&
+	    (cut->from_ns >= of->range.to_ns ||
+	     cut->to_ns <= of->range.from_ns))
+		return 0;
+	of->holds++;
+	of->held_ns += took;
+	of->longest_ns = MAX(of->longest_ns, took);
+	if (grow_array_from(&sums->budget, edges->shares, edges->share_room,
+			    edges->share_count + 1))
+		return -ENOMEM;
+	edges->shares[edges->share_count] =
+		(struct hold_share){ .hold = hold, .row = row };
+	return add_edges(sums, edges, row, cut, edges->share_count++, false);
+}
+
 /* Leaves out the holds of locks without a counted wait. */
 static int add_holds(struct lock_sums *sums, const struct trace_waits *waits,
 		     const struct time_range *range, struct lock_edges *edges)
 {
-	struct lock_row *rows = sums->rows.items;
-
 	for (size_t i = 0; i < waits->hold_count; i++) {
 		const struct trace_hold *hold = &waits->holds[i];
+		uint32_t row = first_lock_row(sums, hold->thread, hold->lock);
 		struct time_range cut;
-		uint64_t took;
-		uint32_t row;
 
-		if (!has_lock_row(sums, hold->thread, hold->lock, &row) ||
-		    !cut_to_range(range, hold->from_ns, hold->to_ns, &cut))
+		if (!cut_to_range(range, hold->from_ns, hold->to_ns, &cut))
 			continue;
-		took = cut.to_ns - cut.from_ns;
-		rows[row].held = true;
-		rows[row].holds++;
-		rows[row].held_ns += took;
-		rows[row].longest_ns = MAX(rows[row].longest_ns, took);
-		if (add_edges(sums, edges, row, &cut, &edges->sums[i], false))
-			return -ENOMEM;
+		for (; row != LOCK_ROW_NONE; row = lock_row_at(sums, row)->next)
+			if (add_hold(sums, i, row, &cut, edges))
+				return -ENOMEM;
 	}
 	return 0;
 }
@@ -283,12 +360,8 @@ static int make_lock_rows(struct lock_sums *sums,
 {
 	for (size_t i = 0; i < waits->wait_count; i++) {
 		const struct trace_wait *wait = &waits->waits[i];
-		const struct lock_row key = { .process =
-						      process_of(wait->thread),
-					      .lock = wait->lock };
 		struct time_range cut;
 		struct lock_row *row;
-		uint32_t number;
 		int chosen = is_wait_chosen(choice, waits, wait, &cut);
 
 		if (chosen < 0)
@@ -298,12 +371,14 @@ static int make_lock_rows(struct lock_sums *sums,
 		if (!wait->lock) {
 			sums->other_waits++;
 			sums->other_ns += cut.to_ns - cut.from_ns;
-			continue;
+			if (sums->by != LOCK_SUMS_BY_WAITER)
+				continue;
 		}
-		if (pool_intern(&sums->rows, &key, &number) < 0)
+		if (intern_lock_row(sums, wait, &row))
 			return -ENOMEM;
-		row = &((struct lock_row *)sums->rows.items)[number];
 		row->waits++;
+		row->range.from_ns = MIN(row->range.from_ns, cut.from_ns);
+		row->range.to_ns = MAX(row->range.to_ns, cut.to_ns);
 		row->blocked_ns += cut.to_ns - cut.from_ns;
 	}
 	return 0;
@@ -317,17 +392,19 @@ static int divide_waits(struct lock_sums *sums, struct trace_waits *waits,
 
 	for (size_t i = 0; i < waits->wait_count; i++) {
 		const struct trace_wait *wait = &waits->waits[i];
+		const struct lock_row key = lock_row_key(sums, wait);
 		struct time_range cut;
 		uint32_t row;
 		int err;
 
-		if (!has_lock_row(sums, wait->thread, wait->lock, &row) ||
+		if (!pool_find(&sums->rows, &key, &row) ||
 		    is_wait_chosen(choice, waits, wait, &cut) <= 0)
 			continue;
-		err = rows[row].held ? add_edges(sums, edges, row, &cut, NULL,
-						 wait->end == WAIT_END_UNKNOWN)
-				     : count_waker(sums, waits, wait, row,
-						   cut.to_ns - cut.from_ns);
+		err = rows[row].held
+			      ? add_edges(sums, edges, row, &cut, NO_SHARE,
+					  wait->end == WAIT_END_UNKNOWN)
+			      : count_waker(sums, waits, wait, row,
+					    cut.to_ns - cut.from_ns);
 		if (err)
 			return err;
 	}
@@ -335,19 +412,21 @@ static int divide_waits(struct lock_sums *sums, struct trace_waits *waits,
 }
 
 static int count_holders(struct lock_sums *sums, struct trace_waits *waits,
-			 const struct time_range *range, const uint64_t *shares)
+			 const struct lock_edges *edges)
 {
-	for (size_t i = 0; i < waits->hold_count; i++) {
-		const struct trace_hold *hold = &waits->holds[i];
-		struct lock_part part = { .function = hold->in,
-					  .thread = hold->by,
-					  .times = 1,
-					  .ns = shares[i] };
-		struct time_range cut;
+	for (size_t i = 0; i < edges->share_count; i++) {
+		const struct hold_share *share = &edges->shares[i];
+		const struct trace_hold *hold = &waits->holds[share->hold];
+		struct lock_part part = {
+			.row = share->row,
+			.function = hold->in,
+			.thread = hold->by,
+			.stack = sums->by == LOCK_SUMS_BY_HOLDER ? hold->stack
+								 : 0,
+			.times = 1,
+			.ns = share->ns
+		};
 
-		if (!has_lock_row(sums, hold->thread, hold->lock, &part.row) ||
-		    !cut_to_range(range, hold->from_ns, hold->to_ns, &cut))
-			continue;
 		if (!hold->by) {
 			part.tid = (uint32_t)hold->thread->tid;
 			part.thread = lock_thread_name(waits, hold->thread);
@@ -359,29 +438,32 @@ static int count_holders(struct lock_sums *sums, struct trace_waits *waits,
 }
 
 int lock_sums_make(struct trace_waits *waits, const struct time_range *range,
-		   const char *thread, bool *met, struct lock_sums *sums)
+		   const char *thread, enum lock_sums_by by, bool *met,
+		   struct lock_sums *sums)
 {
 	struct wait_choice choice = { .range = *range, .thread = thread };
 	struct lock_edges edges = { 0 };
 	int err;
 
-	*sums = (struct lock_sums){ .budget = { .left = MEMORY_MAX } };
+	*sums = (struct lock_sums){ .budget = { .left = MEMORY_MAX },
+				    .by = by };
 	pool_init(&sums->rows, &sums->budget, sizeof(struct lock_row),
 		  offsetof(struct lock_row, waits));
 	pool_init(&sums->parts, &sums->budget, sizeof(struct lock_part),
 		  offsetof(struct lock_part, times));
-	edges.sums = calloc(waits->hold_count + 1, sizeof(*edges.sums));
-	err = edges.sums ? make_lock_rows(sums, waits, &choice) : -ENOMEM;
+	pool_init(&sums->first, &sums->budget, sizeof(struct lock_first),
+		  offsetof(struct lock_first, row));
+	err = make_lock_rows(sums, waits, &choice);
 	if (!err)
 		err = add_holds(sums, waits, range, &edges);
 	if (!err)
 		err = divide_waits(sums, waits, &choice, &edges);
 	if (!err) {
 		sweep_locks(sums, &edges);
-		err = count_holders(sums, waits, range, edges.sums);
+		err = count_holders(sums, waits, &edges);
 	}
 	*met = !thread || thread_choice_exists(waits->reader, thread);
-	free(edges.sums);
+	free(edges.shares);
 	free(edges.list);
 	free(choice.choices);
 	if (err)
@@ -393,4 +475,5 @@ void lock_sums_release(struct lock_sums *sums)
 {
 	pool_release(&sums->rows);
 	pool_release(&sums->parts);
+	pool_release(&sums->first);
 }

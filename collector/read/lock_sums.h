@@ -8,6 +8,10 @@
  * holders (of a read lock) share it. From a release inside of the wait to the
  * next hold it is hand-over, otherwise unknown. A wait for a waker counts for the
  * waker as a whole. So the parts of a lock add up to its blocked time.
+ *
+ * A lock may have a row for each stack that waited for it, or a part for each
+ * stack that held it. The rows, or parts, add up to those without stacks, but for
+ * some ns of "unknown".
  */
 #ifndef PERFREC_COLLECTOR_READ_LOCK_SUMS_H
 #define PERFREC_COLLECTOR_READ_LOCK_SUMS_H
@@ -21,11 +25,23 @@
 #include "collector/read/time_range.h"
 #include "collector/read/trace_waits.h"
 
+enum lock_sums_by {
+	LOCK_SUMS_BY_LOCK,
+	LOCK_SUMS_BY_WAITER, /* rows by stack; of other objects as well */
+	LOCK_SUMS_BY_HOLDER, /* parts by stack */
+};
+
+#define LOCK_ROW_NONE UINT32_MAX
+
 /* Texts are numbers of trace_waits.texts. */
 struct lock_row {
 	uint32_t process; /* number of its track; UINT32_MAX: unknown */
-	uint32_t lock;
+	uint32_t lock; /* 0: other objects, with LOCK_SUMS_BY_WAITER */
+	uint32_t stack; /* of its waits, with LOCK_SUMS_BY_WAITER; else 0 */
+	uint32_t unused;
 	uint64_t waits, blocked_ns;
+	struct time_range range; /* of its waits */
+	uint32_t next; /* row of the same lock; LOCK_ROW_NONE: the last one */
 	bool held; /* it has holds; otherwise wakers */
 	uint64_t holds, held_ns, longest_ns; /* while others waited */
 	uint64_t hand_over_ns; /* of a lock with holds */
@@ -39,6 +55,8 @@ struct lock_part {
 	uint32_t row; /* number of the lock_row */
 	uint32_t function, thread; /* texts; 0: unknown */
 	uint32_t tid;
+	uint32_t stack; /* with LOCK_SUMS_BY_HOLDER; else 0 */
+	uint32_t unused;
 	uint64_t times; /* holds, or waits that it ended */
 	uint64_t ns; /* blocked time of others */
 };
@@ -47,14 +65,18 @@ struct lock_sums {
 	struct budget budget;
 	struct pool rows; /* struct lock_row, by first wait */
 	struct pool parts; /* struct lock_part */
+	struct pool first; /* struct lock_first: the rows of each lock */
+	enum lock_sums_by by;
 	uint64_t other_waits, other_ns; /* for anything but a lock */
 };
 
 /* Adds up @waits in @range, only those of the @thread with this number or name;
- * NULL: of all. Sets *@met to false if there is no such thread. Returns 0, and the
- * caller ends @out with lock_sums_release(), or -ENOMEM. */
+ * NULL: of all. Sets *@met to false if there is no such thread. Stacks are those of
+ * wait_stacks_read(). Returns 0, and the caller ends @out with lock_sums_release(),
+ * or -ENOMEM. */
 int lock_sums_make(struct trace_waits *waits, const struct time_range *range,
-		   const char *thread, bool *met, struct lock_sums *out);
+		   const char *thread, enum lock_sums_by by, bool *met,
+		   struct lock_sums *out);
 void lock_sums_release(struct lock_sums *sums);
 
 #endif

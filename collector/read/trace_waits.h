@@ -33,6 +33,7 @@ struct trace_wait {
 	enum wait_end end;
 	uint32_t object; /* name of the slice, such as "[pipe 5711]" */
 	uint32_t lock; /* "mutex app+0x4080" */
+	uint32_t stack; /* by wait_stacks_read(); 0: none */
 	/* Of WAIT_END_THREAD. */
 	uint32_t woken_by, woken_in; /* thread, function */
 	int64_t woken_tid;
@@ -47,6 +48,7 @@ struct trace_hold {
 	uint32_t lock;
 	uint32_t in; /* function that released it */
 	uint32_t by; /* 0: the thread; otherwise OUT_READERS, without ids */
+	uint32_t stack; /* at its end, by wait_stacks_read(); 0: none */
 };
 
 struct trace_waits {

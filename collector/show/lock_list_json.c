@@ -7,6 +7,7 @@
 
 #include "collector/base/json_text.h"
 #include "collector/base/search.h"
+#include "shared/compiler.h"
 
 #define REPORT_LOCK_VERSION 1
 
@@ -93,6 +94,46 @@ size_t lock_list_parts(const struct lock_list *list, uint32_t number,
 	return to - from;
 }
 
+/* --- functions that waited ------------------------------------------------ */
+
+static int compare_waiter_rows(const void *left, const void *right,
+			       void *context)
+{
+	const struct lock_list *list = context;
+	const struct waiter_row *rows = list->waiters.rows.items;
+	const struct waiter_row *a = &rows[*(const uint32_t *)left];
+	const struct waiter_row *b = &rows[*(const uint32_t *)right];
+
+	if (a->blocked_ns != b->blocked_ns)
+		return a->blocked_ns > b->blocked_ns ? -1 : 1;
+	return strcmp(lock_list_text(list, a->function),
+		      lock_list_text(list, b->function));
+}
+
+int lock_list_read_stacks(struct lock_list *list, const char *path,
+			  const struct time_range *range, const char *thread,
+			  const struct read_progress *progress)
+{
+	int err = wait_stacks_read(path, list->waits, progress, &list->stacks);
+	uint32_t count;
+
+	if (!err)
+		err = lock_waiters_make(list->waits, &list->stacks, range,
+					thread, &list->waiters);
+	if (err)
+		return err;
+	count = list->waiters.rows.count;
+	list->functions = calloc((size_t)count + 1, sizeof(*list->functions));
+	if (!list->functions)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < count; i++)
+		list->functions[i] = i;
+	qsort_r(list->functions, count, sizeof(*list->functions),
+		compare_waiter_rows, list);
+	list->has_stacks = true;
+	return 0;
+}
+
 /* --- JSON ----------------------------------------------------------------- */
 
 static json_t *lock_json(const struct lock_list *list, uint32_t number)
@@ -139,20 +180,61 @@ static json_t *lock_json(const struct lock_list *list, uint32_t number)
 	return lock;
 }
 
-json_t *lock_list_json(const struct lock_list *list, size_t count)
+static json_t *waiter_json(const struct lock_list *list, uint32_t number)
 {
-	json_t *locks = json_array();
+	const struct waiter_row *row =
+		&((const struct waiter_row *)list->waiters.rows.items)[number];
+	const struct waiter_part *part;
+	uint32_t count = lock_waiters_parts(&list->waiters, number, &part);
+	json_t *holders = json_array(), *wakers = json_array();
 
-	for (size_t i = 0; i < count; i++)
+	for (; count; count--, part++)
+		json_array_append_new(
+			part->held ? holders : wakers,
+			json_pack(
+				"{s:o, s:o, s:I, s:I}", "function",
+				json_text(lock_list_text(list, part->function)),
+				"thread",
+				json_text(lock_list_text(list, part->thread)),
+				"tid", (json_int_t)part->tid, "blocked_ns",
+				(json_int_t)part->ns));
+	return json_pack(
+		"{s:o, s:I, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I}",
+		"function", json_text(lock_list_text(list, row->function)),
+		"waits", (json_int_t)row->waits, "blocked_ns",
+		(json_int_t)row->blocked_ns, "holders", holders, "wakers",
+		wakers, "hand_over_ns", (json_int_t)row->hand_over_ns,
+		"outside_ns", (json_int_t)row->outside_ns, "timed_out_ns",
+		(json_int_t)row->timed_out_ns, "process_ended_ns",
+		(json_int_t)row->ended_ns, "unknown_ns",
+		(json_int_t)row->unknown_ns);
+}
+
+json_t *lock_list_json(const struct lock_list *list, size_t limit)
+{
+	const size_t most = limit ?: SIZE_MAX;
+	json_t *locks = json_array(), *functions = NULL;
+
+	for (size_t i = 0; i < MIN(most, list->sums.rows.count); i++)
 		json_array_append_new(locks, lock_json(list, list->order[i]));
-	return json_pack("{s:i, s:s, s:o, s:I, s:I}", "version",
+	if (list->has_stacks)
+		functions = json_array();
+	for (size_t i = 0; functions && i < MIN(most, list->waiters.rows.count);
+	     i++)
+		json_array_append_new(functions,
+				      waiter_json(list, list->functions[i]));
+	return json_pack("{s:i, s:s, s:o, s:o*, s:I, s:I}", "version",
 			 REPORT_LOCK_VERSION, "view", "lock", "locks", locks,
-			 "other_waits", (json_int_t)list->sums.other_waits,
-			 "other_blocked_ns", (json_int_t)list->sums.other_ns);
+			 "functions", functions, "other_waits",
+			 (json_int_t)list->sums.other_waits, "other_blocked_ns",
+			 (json_int_t)list->sums.other_ns);
 }
 
 void lock_list_release(struct lock_list *list)
 {
+	free(list->functions);
+	lock_waiters_release(&list->waiters);
+	wait_stacks_release(&list->stacks);
 	free(list->order);
 	lock_sums_release(&list->sums);
 	trace_waits_free(&list->waits);

@@ -12,6 +12,8 @@
 #include <stdint.h>
 
 #include "collector/read/lock_sums.h"
+#include "collector/read/lock_waiters.h"
+#include "collector/read/wait_stacks.h"
 
 struct lock_list {
 	struct trace_waits *waits;
@@ -19,7 +21,20 @@ struct lock_list {
 	uint32_t *order; /* numbers of rows */
 	struct lock_part *parts; /* sorted by row, then by time */
 	bool has_processes; /* locks of several */
+
+	/* By lock_list_read_stacks(). */
+	bool has_stacks;
+	struct wait_stacks stacks;
+	struct lock_waiters waiters;
+	uint32_t *functions; /* numbers of waiters.rows, most blocked first */
 };
+
+/* Reads the calls of the trace at @path, from which list->waits come, and sums up
+ * what each function waited for, of @thread and in @range as lock_sums_make() does.
+ * Returns 0, or -errno and changes nothing else. */
+int lock_list_read_stacks(struct lock_list *list, const char *path,
+			  const struct time_range *range, const char *thread,
+			  const struct read_progress *progress);
 
 /* Sorts the locks of list->sums by @key: "blocked", "waits", "max" or "name". Returns 0
  * or -ENOMEM. The caller ends the list with lock_list_release(). */
@@ -34,8 +49,8 @@ const struct lock_row *lock_list_row(const struct lock_list *list,
 size_t lock_list_parts(const struct lock_list *list, uint32_t number,
 		       const struct lock_part **first);
 
-/* Returns the object of perfrec report --view lock --json, with the first @count locks,
- * or NULL without memory. */
-json_t *lock_list_json(const struct lock_list *list, size_t count);
+/* Returns the object of perfrec report --view lock --json, with the first @limit locks
+ * and functions (0: all), or NULL without memory. */
+json_t *lock_list_json(const struct lock_list *list, size_t limit);
 
 #endif

@@ -57,6 +57,32 @@ class Threads(PageTest):
                 self.assertTrue(not part["blocked_ns"] or text in row[4], (text, row[4]))
         self.assertTrue(any("held in locked" in part for row in rows for part in row[4]), rows)
 
+    def test_functions_say_for_whom_they_waited(self):
+        """The details of a function are its row of `perfrec report --view lock --stacks --json`."""
+        page = self.open(jobs()[1])
+        functions = json.loads(Shared.recordings.perfrec("report", "--json", "--view", "lock", "--stacks", "jobs.data"))["functions"]
+        self.assertIn("locked", [function["function"] for function in functions])
+        for row in functions:
+            page.click_on("#tab-profile")
+            page.js("[...document.querySelectorAll('#view-profile tbody tr')].find((row) => row.dataset.name === '%s').querySelector('button').click()" % row["function"])
+            page.painted()
+            seen = page.js("""[...document.querySelectorAll('#view-callers .waited-for')].map((one) =>
+                [Number(one.dataset.raw), one.firstChild.textContent, [...one.children].map((part) => [Number(part.dataset.raw), part.textContent])])""")
+            self.assertEqual(len(seen), 1, row)
+            blocked, head, parts = seen[0]
+            self.assertEqual(blocked, row["blocked_ns"])
+            self.assertIn("in %s waits" % format(row["waits"], ","), head)
+            self.assertEqual(sum(ns for ns, _ in parts), blocked)
+            rest = {"hand-over": "hand_over_ns", "woken from outside": "outside_ns", "timed out": "timed_out_ns",
+                    "until the process ended": "process_ended_ns", "unknown": "unknown_ns"}
+            texts = [(ns, "%s%s%s %s" % (word, " in " + part["function"] if part["function"] else "",
+                                         ", thread %d" % part["tid"] if part["tid"] else " by" if part["thread"] else "", part["thread"]))
+                     for word, kind in (("held", "holders"), ("woken", "wakers")) for part in row[kind] for ns in [part["blocked_ns"]]]
+            texts = sorted(texts, reverse=True, key=lambda part: part[0])[:5] + [(row[key], text) for text, key in rest.items() if row[key]]
+            for ns, text in texts:
+                self.assertIn([ns, "%.1f %% %s" % (100 * ns / blocked, text)], parts)
+        self.silent(page)
+
     def test_states_are_those_of_the_dump(self):
         """The states of the slowest calls are what `perfrec dump` says of these calls."""
         page = self.open(jobs()[1])

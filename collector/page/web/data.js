@@ -27,7 +27,7 @@ export class BadData extends Error {}
  *   time?: { first_ns: number, last_ns: number },
  *   part?: { whole_ns: number, range?: string, thread?: string },
  *   counters?: { key: string, title: string, unit: string }[],
- *   locks?: { locks: import('./locks.js').Lock[] },
+ *   locks?: { locks: import('./locks.js').Lock[], functions?: import('./locks.js').Waiter[] },
  *   cpu_heat?: { first_ns: number, width_ns: number },
  *   heat?: { count: number, first_ns: number, width_ns: number, exact: boolean },
  *   timeline?: { level: number, width_ns: number }[], waits?: { level: number, width_ns: number }[],

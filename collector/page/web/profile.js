@@ -5,6 +5,7 @@ import { StackTable } from './stacktable.js';
 import { amount, percent, shorten, visible } from './format.js';
 import { button, chooser, columnChart, el, facts, fill } from './dom.js';
 import { barWidth } from './model.js';
+import { waitedFor } from './locks.js';
 import { copyText, showMenu } from './menu.js';
 import { FlameTree, Stacks } from './tree.js';
 
@@ -110,7 +111,7 @@ class Details {
 
   /** @param {FlameView} view @param {number} node */
   show(view, node) {
-    const { recording } = this.store;
+    const { recording, selection } = this.store;
     const tree = view.tree;
     if (!tree) return;
     const fn = tree.fn[node];
@@ -120,6 +121,7 @@ class Details {
         where ? el('span', { class: 'muted' }, where) : null),
       facts(view.figures(node)),
       node ? this.durations(fn) : null,
+      node && !selection.range && !selection.threads ? waitedFor(recording, fn) : null,
       node ? button('Callers and callees', () => this.onopen(fn), { class: 'small' }) : null,
       node && recording.place(fn) && !recording.isDiff ? button('Source', () => this.store.set({ fn, tab: 'lines' }), { class: 'small' }) : null);
   }

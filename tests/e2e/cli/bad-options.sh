@@ -101,7 +101,7 @@ done <<-'END'
 	perfrec report --sort size|--sort 'size': choose self, total, calls, median, p99, max, on-cpu, runnable, blocked, switches or name
 	perfrec report --view lock --sort total|--sort 'total': choose blocked, waits, max or name
 	perfrec report --view path --sort self|--sort 'self': choose total, on-cpu or name
-	perfrec report --view path --stacks|--stacks: choose --view cpu, heap, span or wait
+	perfrec report --view path --stacks|--stacks: choose --view cpu, heap, span, wait or lock
 	perfrec report --view lock --markdown|--view lock has no --markdown: leave it out
 	perfrec report --view lock --from 2s --to 1s|--to '1s': that is before --from '2s': give a later time
 	perfrec report --view cpu --sort calls|--sort 'calls': choose self, total, samples or name

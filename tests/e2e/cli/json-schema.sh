@@ -121,6 +121,8 @@ wait_for 60 records
 	"$PERFREC" record -q -o locks ./locked
 	"$PERFREC" report --json --view lock locks |
 		members 'perfrec report --view lock'
+	"$PERFREC" report --json --view lock --stacks locks |
+		members 'perfrec report --view lock --stacks'
 	"$PERFREC" report --json --view path locks |
 		members 'perfrec report --view path'
 	# The switches of so short a run may permit no estimate.

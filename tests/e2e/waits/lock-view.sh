@@ -91,6 +91,23 @@ expect_match out 'held in commit, thread [0-9]+ convoy'
 run_ok "$PERFREC" replay data
 expect_match out 'waited on .mutex convoy.0x[0-9a-f]+., held by convoy in commit'
 
+# Each function has the blocked time of its calls, and for whom they waited.
+"$PERFREC" report --json --view lock --stacks data >functions.json ||
+	fail 'report --view lock --stacks'
+expect_eq 'functions whose parts do not add up' "$(jq '[.functions[] |
+	select(([(.holders, .wakers)[].blocked_ns, .unknown_ns, .hand_over_ns,
+		.outside_ns, .timed_out_ns, .process_ended_ns] | add) !=
+		.blocked_ns)] | length' functions.json)" 0
+expect_eq 'for whom take waited' "$(jq -r '[.functions[] | select(.function ==
+	"take") | .holders[].function] | unique | join(" ")' functions.json)" commit
+# Only take() waits for the lock.
+expect_eq 'the time that take waited for holders' "$(jq '[.functions[] |
+	select(.function == "take") | .holders[].blocked_ns] | add' \
+	functions.json)" "$(jq '[.locks[0].holders[].blocked_ns] | add' \
+	functions.json)"
+run_ok "$PERFREC" report --view lock --stacks data
+expect_match out 'function, with its callees'
+
 # Without locks there is no such view.
 run_ok "$PERFREC" record -q --locks off -o off ./convoy
 run "$PERFREC" report --view lock off

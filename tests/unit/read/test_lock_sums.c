@@ -5,6 +5,9 @@
  * result.
  */
 #include "collector/read/lock_sums.h"
+
+#include "collector/read/lock_waiters.h"
+#include "collector/read/wait_stacks.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 #include "tests/unit/wait_rig.h"
@@ -14,6 +17,9 @@
 
 static struct trace_waits *g_waits;
 static struct lock_sums g_sums;
+static enum lock_sums_by g_by;
+static struct wait_stacks g_stacks;
+static struct lock_waiters g_waiters;
 
 static void start(void)
 {
@@ -23,6 +29,8 @@ static void start(void)
 static void stop(void)
 {
 	lock_sums_release(&g_sums);
+	lock_waiters_release(&g_waiters);
+	wait_stacks_release(&g_stacks);
 	trace_waits_free(&g_waits);
 }
 
@@ -44,8 +52,9 @@ static void sum_part(uint64_t from, uint64_t to, const char *thread)
 	if (!g_waits)
 		read_waits();
 	lock_sums_release(&g_sums);
-	ck_assert_int_eq(lock_sums_make(g_waits, &range, thread, &met, &g_sums),
-			 0);
+	ck_assert_int_eq(
+		lock_sums_make(g_waits, &range, thread, g_by, &met, &g_sums),
+		0);
 	ck_assert(met);
 }
 
@@ -237,6 +246,168 @@ TEST(lock_sums_of_a_part_are_cut)
 	ck_assert_uint_eq(part_ns(LOCK, 101, "put"), 50);
 	sum_part(600, 700, NULL);
 	ck_assert_uint_eq(g_sums.rows.count, 0);
+}
+
+/* --- functions that waited ------------------------------------------------ */
+
+static void sum_waiters(void)
+{
+	const struct time_range all = { 0, UINT64_MAX };
+	char path[32];
+	int fd = keep_trace(g_bytes, path);
+
+	read_waits();
+	ck_assert_int_eq(wait_stacks_read(path, g_waits, NULL, &g_stacks), 0);
+	ck_assert_int_eq(
+		lock_waiters_make(g_waits, &g_stacks, &all, NULL, &g_waiters),
+		0);
+	close(fd);
+}
+
+static uint32_t waiter_number(const char *function)
+{
+	const struct waiter_row *rows = g_waiters.rows.items;
+
+	for (uint32_t i = 0; i < g_waiters.rows.count; i++)
+		if (!strcmp(waits_name(rows[i].function), function))
+			return i;
+	ck_abort_msg("'%s' did not wait", function);
+}
+
+static const struct waiter_row *find_waiter(const char *function)
+{
+	return &((const struct waiter_row *)
+			 g_waiters.rows.items)[waiter_number(function)];
+}
+
+static uint64_t waited_for_ns(const char *function, uint32_t tid,
+			      const char *in, bool held)
+{
+	const struct waiter_part *part;
+	uint32_t count =
+		lock_waiters_parts(&g_waiters, waiter_number(function), &part);
+
+	for (; count; count--, part++)
+		if (part->tid == tid && part->held == held &&
+		    !strcmp(waits_name(part->function), in))
+			return part->ns;
+	return 0;
+}
+
+static uint64_t parts_of_waiter_ns(const char *function)
+{
+	const struct waiter_row *row = find_waiter(function);
+	const struct waiter_part *part;
+	uint32_t count =
+		lock_waiters_parts(&g_waiters, waiter_number(function), &part);
+	uint64_t ns = row->hand_over_ns + row->outside_ns + row->timed_out_ns +
+		      row->ended_ns + row->unknown_ns;
+
+	for (; count; count--, part++)
+		ns += part->ns;
+	return ns;
+}
+
+TEST(a_wait_counts_for_all_functions_around_it)
+{
+	rig_begin(0, MAIN, 0);
+	rig_begin(0, TAKE, 90);
+	/* A function counts once. */
+	rig_begin(0, TAKE, 95);
+	rig_end(0, 510);
+	rig_end(0, 520);
+	rig_call(0, WORK, 600, 700);
+	rig_end(0, 900);
+	rig_wait(0, MUTEX, "lock=" LOCK ",woken_by=t2", 100, 500, 0);
+	rig_wait(0, "[sleep]", "", 610, 690, 0);
+	rig_hold(1, 0, LOCK, "put", 50, 300, 0);
+	rig_hold(2, 0, LOCK, "work", 320, 490, 0);
+	sum_waiters();
+	ck_assert_uint_eq(g_waiters.rows.count, 3);
+	ck_assert_uint_eq(find_waiter("take")->waits, 1);
+	ck_assert_uint_eq(find_waiter("take")->blocked_ns, 400);
+	ck_assert_uint_eq(waited_for_ns("take", 101, "put", true), 200);
+	ck_assert_uint_eq(waited_for_ns("take", 102, "work", true), 170);
+	ck_assert_uint_eq(find_waiter("take")->hand_over_ns, 30);
+	ck_assert_uint_eq(find_waiter("work")->outside_ns, 80);
+	ck_assert_uint_eq(find_waiter("main")->blocked_ns, 480);
+	ck_assert_uint_eq(find_waiter("main")->outside_ns, 80);
+	ck_assert_uint_eq(waited_for_ns("main", 102, "work", true), 170);
+}
+
+TEST(functions_share_the_holders_of_a_lock)
+{
+	rig_call(0, TAKE, 0, 900);
+	rig_call(2, WORK, 0, 900);
+	rig_wait(0, MUTEX, "lock=" LOCK ",woken_by=t1", 100, 500, 0);
+	rig_wait(2, MUTEX, "lock=" LOCK, 250, 500, 0);
+	rig_wait(2, "[pipe 5]", "woken_by=t1,woken_by_tid=101,woken_in=put",
+		 600, 630, 0);
+	rig_hold(1, 0, LOCK, "put", 50, 480, 0);
+	/* No thread waits for it. */
+	rig_hold(1, 0, LOCK, "put", 700, 800, 0);
+	sum_waiters();
+	ck_assert_uint_eq(waited_for_ns("take", 101, "put", true), 380);
+	ck_assert_uint_eq(find_waiter("take")->hand_over_ns, 20);
+	ck_assert_uint_eq(waited_for_ns("work", 101, "put", true), 230);
+	ck_assert_uint_eq(find_waiter("work")->unknown_ns, 20);
+	ck_assert_uint_eq(waited_for_ns("work", 101, "put", false), 30);
+}
+
+TEST(waits_without_calls_belong_to_no_function)
+{
+	rig_wait(0, MUTEX, "lock=" LOCK, 100, 500, 0);
+	rig_call(0, WORK, 600, 700);
+	sum_waiters();
+	ck_assert_uint_eq(g_waiters.rows.count, 0);
+}
+
+/* Of each thread the waits are of one function. */
+TEST(waiters_are_those_of_their_threads, EACH(1, 21))
+{
+	static const char *const names[] = { "main", "take", "work", "put" };
+	const struct time_range all = { 0, UINT64_MAX };
+	uint64_t random = (uint64_t)_i;
+
+	for (int i = 0; i < 4; i++)
+		rig_call(i, MAIN + (uint32_t)i, 0, 1000);
+	for (int i = 0; i < 6; i++) {
+		uint64_t from = 1 + next_random(&random) % 900;
+
+		rig_hold((int)(next_random(&random) % 4), i, LOCK, "put", from,
+			 from + 1 + next_random(&random) % 90, 0);
+	}
+	for (int i = 0; i < 16; i++) {
+		uint64_t from =
+			1 + (uint64_t)i / 4 * 200 + next_random(&random) % 100;
+
+		rig_wait(i % 4, MUTEX,
+			 i % 3 ? "lock=" LOCK ",woken_by=t1" : "lock=" LOCK,
+			 from, from + 1 + next_random(&random) % 90, 0);
+	}
+	sum_waiters();
+	for (uint32_t i = 0; i < 4; i++) {
+		const char thread[] = { 't', (char)('0' + i), '\0' };
+		bool met;
+
+		lock_sums_release(&g_sums);
+		ck_assert_int_eq(lock_sums_make(g_waits, &all, thread,
+						LOCK_SUMS_BY_LOCK, &met,
+						&g_sums),
+				 0);
+		ck_assert_uint_eq(find_waiter(names[i])->blocked_ns,
+				  find_row(LOCK)->blocked_ns);
+		ck_assert_uint_eq(find_waiter(names[i])->unknown_ns,
+				  find_row(LOCK)->unknown_ns);
+		ck_assert_uint_eq(find_waiter(names[i])->hand_over_ns,
+				  find_row(LOCK)->hand_over_ns);
+		ck_assert_uint_eq(parts_of_waiter_ns(names[i]),
+				  find_row(LOCK)->blocked_ns);
+		for (uint32_t j = 0; j < 4; j++)
+			ck_assert_uint_eq(
+				waited_for_ns(names[i], 100 + j, "put", true),
+				part_ns(LOCK, 100 + j, "put"));
+	}
 }
 
 /* --- random waits and holds, ns for ns ------------------------------------ */
