@@ -2,7 +2,6 @@
 #include "collector/command/report_path.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,12 +17,12 @@
 #include "collector/options/opts.h"
 #include "collector/read/call_search.h"
 #include "collector/read/critical_path.h"
+#include "collector/show/path_list_json.h"
 #include "collector/show/progress.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
 
-#define REPORT_PATH_VERSION 1
 #define LINES_SHOWN 10 /* above the table; more: --limit 0 */
 #define NO_CALL "[no call]"
 #define THREAD_TEXT 64
@@ -34,20 +33,8 @@ struct path_view {
 	struct time_range range;
 	struct path_call *calls; /* of options->function */
 	size_t call_count;
-	uint64_t unseen; /* more calls that match */
-	struct critical_path *path;
+	struct path_list list;
 };
-
-static const char *path_view_text(const struct path_view *view, uint32_t number)
-{
-	return trace_texts_get(&view->path->texts, number);
-}
-
-static uint64_t path_row_ns(const struct path_row *row)
-{
-	return row->ran_ns + row->hand_over_ns + row->outside_ns +
-	       row->unknown_ns;
-}
 
 /* --- the calls ------------------------------------------------------------ */
 
@@ -105,7 +92,7 @@ static int keep_path_calls(struct path_view *view,
 		    outer->to_ns < call.to_ns)
 			view->calls[view->call_count++] = call;
 	}
-	view->unseen = search->matched - search->count;
+	view->list.unseen = search->matched - search->count;
 	return 0;
 }
 
@@ -140,164 +127,26 @@ static int find_path_calls(struct path_view *view,
 	return err;
 }
 
-/* --- order ---------------------------------------------------------------- */
-
-struct path_order {
-	const struct path_view *view;
-	const char *key;
-};
-
-static int compare_path_rows(const void *left, const void *right, void *context)
-{
-	const struct path_order *order = context;
-	const struct path_row *a = left, *b = right;
-	bool by_name = !strcmp(order->key, "name");
-	bool by_cpu = !strcmp(order->key, "on-cpu");
-	uint64_t first = by_cpu ? a->on_cpu_ns : path_row_ns(a);
-	uint64_t second = by_cpu ? b->on_cpu_ns : path_row_ns(b);
-	int names = strcmp(path_view_text(order->view, a->function),
-			   path_view_text(order->view, b->function));
-
-	if (!by_name && first != second)
-		return first > second ? -1 : 1;
-	return names ?: (a->tid > b->tid) - (a->tid < b->tid);
-}
-
-static int compare_hand_overs(const void *left, const void *right)
-{
-	const struct path_hand_over *a = left, *b = right;
-
-	if (a->times != b->times)
-		return a->times > b->times ? -1 : 1;
-	return (a->ns < b->ns) - (a->ns > b->ns);
-}
-
-static int compare_path_stops(const void *left, const void *right)
-{
-	const struct path_stop *a = left, *b = right;
-
-	return (a->ns < b->ns) - (a->ns > b->ns);
-}
-
-static void sort_path_pool(struct pool *pool,
-			   int (*compare)(const void *left, const void *right))
-{
-	if (pool->count)
-		qsort(pool->items, pool->count, pool->item_bytes, compare);
-}
-
-/* --- JSON ----------------------------------------------------------------- */
-
-static json_t *hand_overs_json(const struct path_view *view)
-{
-	const struct path_hand_over *at = view->path->hand_overs.items;
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < view->path->hand_overs.count; i++, at++)
-		json_array_append_new(
-			list,
-			json_pack("{s:o, s:o, s:o, s:I, s:o, s:I, s:I, s:I}",
-				  "object",
-				  json_text(path_view_text(view, at->object)),
-				  "function",
-				  json_text(path_view_text(view, at->function)),
-				  "from",
-				  json_text(path_view_text(view, at->from)),
-				  "from_tid", (json_int_t)at->from_tid, "to",
-				  json_text(path_view_text(view, at->to)),
-				  "to_tid", (json_int_t)at->to_tid, "times",
-				  (json_int_t)at->times, "hand_over_ns",
-				  (json_int_t)at->ns));
-	return list;
-}
-
-static json_t *stops_json(const struct path_view *view)
-{
-	static const char *const why[] = { [PATH_STOP_WAKER] = "waker",
-					   [PATH_STOP_SILENT] = "silent",
-					   [PATH_STOP_START] = "start",
-					   [PATH_STOP_WAITED] = "waited" };
-	const struct path_stop *at = view->path->stops.items;
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < view->path->stops.count; i++, at++)
-		json_array_append_new(
-			list,
-			json_pack("{s:s, s:o, s:o, s:I, s:I, s:I}", "why",
-				  why[at->why], "object",
-				  json_text(path_view_text(view, at->object)),
-				  "thread",
-				  json_text(path_view_text(view, at->thread)),
-				  "tid", (json_int_t)at->tid, "times",
-				  (json_int_t)at->times, "unknown_ns",
-				  (json_int_t)at->ns));
-	return list;
-}
-
-static int print_path_json(const struct path_view *view, size_t count,
-			   FILE *out)
-{
-	const struct critical_path *path = view->path;
-	const struct path_row *row = path->rows.items;
-	json_t *list = json_array();
-
-	for (; count; count--, row++)
-		json_array_append_new(
-			list,
-			json_pack(
-				"{s:o, s:o, s:I, s:I, s:I, s:o, s:o, s:I, "
-				"s:I, s:I}",
-				"function",
-				json_text(path_view_text(view, row->function)),
-				"thread",
-				json_text(path_view_text(view, row->thread)),
-				"tid", (json_int_t)row->tid, "time_ns",
-				(json_int_t)path_row_ns(row), "ran_ns",
-				(json_int_t)row->ran_ns, "on_cpu_ns",
-				path->has_switches ? json_number(row->on_cpu_ns)
-						   : json_null(),
-				"runnable_ns",
-				path->has_switches
-					? json_number(row->runnable_ns)
-					: json_null(),
-				"hand_over_ns", (json_int_t)row->hand_over_ns,
-				"outside_ns", (json_int_t)row->outside_ns,
-				"unknown_ns", (json_int_t)row->unknown_ns));
-	return json_text_print(
-		json_pack("{s:i, s:s, s:o, s:I, s:I, s:I, s:o, s:o, s:o}",
-			  "version", REPORT_PATH_VERSION, "view", "path",
-			  "function",
-			  view->options->function
-				  ? json_text(view->options->function)
-				  : json_null(),
-			  "paths", (json_int_t)path->chains, "left_out",
-			  (json_int_t)view->unseen, "length_ns",
-			  (json_int_t)path->length_ns, "functions", list,
-			  "hand_overs", hand_overs_json(view), "stops",
-			  stops_json(view)),
-		out);
-}
-
 /* --- text ----------------------------------------------------------------- */
 
 static const char *path_thread_text(const struct path_view *view, uint32_t tid,
 				    uint32_t name, char text[THREAD_TEXT])
 {
 	snprintf(text, THREAD_TEXT, "%u %.40s", tid,
-		 path_view_text(view, name));
+		 path_list_text(&view->list, name));
 	return text;
 }
 
 static double share_of_path(const struct path_view *view, uint64_t ns)
 {
-	return view->path->length_ns
-		       ? 100 * (double)ns / (double)view->path->length_ns
+	return view->list.path->length_ns
+		       ? 100 * (double)ns / (double)view->list.path->length_ns
 		       : 0;
 }
 
 static void print_path_head(const struct path_view *view, FILE *out)
 {
-	const struct critical_path *path = view->path;
+	const struct critical_path *path = view->list.path;
 	char length[SIZE_TEXT], count[SIZE_TEXT];
 
 	fputs("\nperfrec: ", out);
@@ -312,9 +161,9 @@ static void print_path_head(const struct path_view *view, FILE *out)
 		fprintf(out, "\n\n  path       %s, of the run", length);
 	}
 	fputc('\n', out);
-	if (view->unseen)
+	if (view->list.unseen)
 		fprintf(out, "             without %s shorter calls\n",
-			size_format_count(view->unseen, count));
+			size_format_count(view->list.unseen, count));
 }
 
 static void print_path_stop(const struct path_view *view,
@@ -336,7 +185,7 @@ static void print_path_stop(const struct path_view *view,
 		      out);
 		text_out(thread, out);
 		fputs(" for ", out);
-		text_out(path_view_text(view, stop->object), out);
+		text_out(path_list_text(&view->list, stop->object), out);
 		break;
 	case PATH_STOP_START:
 		fputs("no record says who started thread ", out);
@@ -355,8 +204,8 @@ static void print_path_stop(const struct path_view *view,
 
 static void print_path_stops(const struct path_view *view, FILE *out)
 {
-	const struct path_stop *stops = view->path->stops.items;
-	const uint32_t count = view->path->stops.count;
+	const struct path_stop *stops = view->list.path->stops.items;
+	const uint32_t count = view->list.path->stops.count;
 	const uint32_t shown = view->options->limit
 				       ? MIN(count, (uint32_t)LINES_SHOWN)
 				       : count;
@@ -378,8 +227,8 @@ static void print_path_stops(const struct path_view *view, FILE *out)
 
 static void print_hand_overs(const struct path_view *view, FILE *out)
 {
-	const struct path_hand_over *at = view->path->hand_overs.items;
-	const uint32_t count = view->path->hand_overs.count;
+	const struct path_hand_over *at = view->list.path->hand_overs.items;
+	const uint32_t count = view->list.path->hand_overs.count;
 	const uint32_t shown = view->options->limit
 				       ? MIN(count, (uint32_t)LINES_SHOWN)
 				       : count;
@@ -393,13 +242,14 @@ static void print_hand_overs(const struct path_view *view, FILE *out)
 			 out);
 		if (at->function) {
 			fputs(" in ", out);
-			text_out(path_view_text(view, at->function), out);
+			text_out(path_list_text(&view->list, at->function),
+				 out);
 		}
 		fputs(" ended waits of ", out);
 		text_out(path_thread_text(view, at->to_tid, at->to, thread),
 			 out);
 		fputs(" for ", out);
-		text_out(path_view_text(view, at->object), out);
+		text_out(path_list_text(&view->list, at->object), out);
 		fputc('\n', out);
 	}
 	if (shown < count)
@@ -417,7 +267,7 @@ static void add_path_row(const struct path_view *view, struct table *table,
 
 	snprintf(share, sizeof(share), "%.1f",
 		 share_of_path(view, path_row_ns(row)));
-	if (view->path->has_switches) {
+	if (view->list.path->has_switches) {
 		size_format_ns(row->on_cpu_ns, on_cpu);
 		size_format_ns(row->runnable_ns, runnable);
 	}
@@ -429,7 +279,8 @@ static void add_path_row(const struct path_view *view, struct table *table,
 			size_format_ns(row->outside_ns, outside),
 			size_format_ns(row->unknown_ns, unknown),
 			path_thread_text(view, row->tid, row->thread, thread) },
-		row->function ? path_view_text(view, row->function) : NO_CALL,
+		row->function ? path_list_text(&view->list, row->function)
+			      : NO_CALL,
 		"");
 }
 
@@ -443,7 +294,7 @@ static int print_path_table(const struct path_view *view, size_t count,
 		{ "unknown", 9, false, 6 },   { "thread", 8, true, 1 },
 	};
 	const struct terminal terminal = terminal_of(out);
-	const struct critical_path *path = view->path;
+	const struct critical_path *path = view->list.path;
 	const struct path_row *rows = path->rows.items;
 	struct table table;
 	int err;
@@ -485,13 +336,14 @@ static int read_path(struct path_view *view)
 	wish.calls = view->calls;
 	wish.call_count = view->call_count;
 	if (!err)
-		err = critical_path_read(view->file, &wish, &tell, &view->path);
+		err = critical_path_read(view->file, &wish, &tell,
+					 &view->list.path);
 	progress_end(&progress);
 	if (err == -ENOMEM)
 		log_err("out of memory");
 	else if (err && err != -EDOM && err != -ESRCH && err != -EINVAL)
 		trace_command_log_open(options->dir, err);
-	if (!err && !view->path->met_thread) {
+	if (!err && !view->list.path->met_thread) {
 		log_err("--thread '%.200s': no thread has that number or name",
 			options->thread);
 		err = -ENOENT;
@@ -501,12 +353,12 @@ static int read_path(struct path_view *view)
 
 int report_path_print(const struct report_trace_options *options, FILE *out)
 {
-	struct path_view view = { .options = options };
-	struct path_order order = { &view, options->sort ?: "total" };
+	struct path_view view = { .options = options,
+				  .list.function = options->function };
 	int err = read_path(&view);
-	size_t count = err ? 0 : view.path->rows.count;
+	size_t count = err ? 0 : view.list.path->rows.count;
 
-	if (!err && !view.path->chains) {
+	if (!err && !view.list.path->chains) {
 		log_err("'%s' has no calls of threads%s, so it has no path",
 			options->dir,
 			options->thread || range_command_given(options->range)
@@ -517,19 +369,17 @@ int report_path_print(const struct report_trace_options *options, FILE *out)
 	if (options->limit)
 		count = MIN(count, options->limit);
 	if (!err) {
-		sort_path_pool(&view.path->hand_overs, compare_hand_overs);
-		sort_path_pool(&view.path->stops, compare_path_stops);
-		if (view.path->rows.count)
-			qsort_r(view.path->rows.items, view.path->rows.count,
-				sizeof(struct path_row), compare_path_rows,
-				&order);
-		err = options->json ? print_path_json(&view, count, out)
+		path_list_sort(&view.list, options->sort ?: "total");
+		err = options->json ? json_text_print(
+					      path_list_json(&view.list,
+							     options->limit, 0),
+					      out)
 				    : print_path_table(&view, count, out);
 	}
-	if (!err && trace_command_check(options->dir, view.path->err,
-					&view.path->totals) != OPTS_OK)
+	if (!err && trace_command_check(options->dir, view.list.path->err,
+					&view.list.path->totals) != OPTS_OK)
 		err = -EBADMSG;
 	free(view.calls);
-	critical_path_free(&view.path);
+	critical_path_free(&view.list.path);
 	return err;
 }

@@ -64,6 +64,7 @@ void page_data_release(struct page_data *data)
 	}
 	calls_free(&data->calls);
 	lock_list_release(&data->locks);
+	critical_path_free(&data->path.path);
 	trace_sched_free(&data->sched);
 	free(data->trace_texts);
 	free(data->rounds);

@@ -18,6 +18,7 @@
 #include "collector/read/trace_names.h"
 #include "collector/read/trace_sched.h"
 #include "collector/show/lock_list_json.h"
+#include "collector/show/path_list_json.h"
 
 struct summary;
 struct summary_function;
@@ -116,6 +117,7 @@ struct page_data {
 	/* Of the recording; NULL without a trace. */
 	struct calls *calls;
 	struct lock_list locks; /* sorted; of the part */
+	struct path_list path; /* sorted; of the part */
 	uint64_t origin_ns; /* origin of times */
 	/* When threads ran; NULL: unknown. Owned. */
 	struct trace_sched *sched;

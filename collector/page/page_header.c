@@ -18,6 +18,7 @@
 #include "collector/show/summary_trust.h"
 #include "shared/compiler.h"
 
+#define PATH_SHOWN 100 /* functions, and hand-overs */
 #define LOCKS_SHOWN 100 /* and functions, with the most blocked time */
 
 static json_t *page_number_json(uint64_t value)
@@ -150,9 +151,9 @@ static json_t *page_notes_json(const struct page_data *data,
 			      "but not when.");
 	if (data->locks.sums.rows.count && !data->locks.has_stacks)
 		add_page_note(list,
-			      "The page does not say for whom each function "
-			      "waited, because this is a large recording: "
-			      "perfrec report --view lock --stacks does.");
+			      "This is a large recording, so the page does not "
+			      "say for whom each function waited (perfrec "
+			      "report --view lock --stacks).");
 	if (data->by_name_alone)
 		add_page_note(list,
 			      "The programs or their libraries have different "
@@ -457,6 +458,10 @@ char *page_header_make(const struct page_data *data,
 	if (data->locks.sums.rows.count || data->locks.has_stacks)
 		json_object_set_new(header, "locks",
 				    lock_list_json(&data->locks, LOCKS_SHOWN));
+	if (data->path.path)
+		json_object_set_new(
+			header, "path",
+			path_list_json(&data->path, PATH_SHOWN, PATH_SHOWN));
 	if (options->part) {
 		uint64_t first = options->part->bounds.first_ns;
 		json_t *object = json_pack(

@@ -68,6 +68,27 @@ struct page {
  * trace, because reading all of it would take more than some seconds. */
 #define READ_SPANS_MAX (8u << 20)
 
+/* Reads the calls around waits, and the critical path. Each of them reads the
+ * trace again, so a large recording has neither. */
+static int read_page_waits(struct page *page, const char *path,
+			   const struct calls_choice *choice)
+{
+	const struct path_wish wish = { .range = choice->range,
+					.thread = choice->thread };
+	struct lock_list *locks = &page->data.locks;
+	struct path_list *list = &page->data.path;
+	int err = locks->waits->wait_count
+			  ? lock_list_read_stacks(locks, path, &choice->range,
+						  choice->thread, NULL)
+			  : 0;
+
+	if (!err)
+		err = critical_path_read(path, &wish, NULL, &list->path);
+	if (!err)
+		path_list_sort(list, "total");
+	return err;
+}
+
 /* A recording may have no trace or an unreadable one. The page then has no
  * times. */
 static int read_page_trace(struct page *page)
@@ -113,10 +134,8 @@ static int read_page_trace(struct page *page)
 		err = lock_sums_make(locks->waits, &choice.range, choice.thread,
 				     LOCK_SUMS_BY_LOCK, &met, &locks->sums)
 			      ?: lock_list_sort(locks, "blocked");
-	/* A large recording would be read once more. */
-	if (locks->waits && !err && !choice.index && locks->waits->wait_count)
-		err = lock_list_read_stacks(locks, path, &choice.range,
-					    choice.thread, NULL);
+	if (calls && !err && !choice.index)
+		err = read_page_waits(page, path, &choice);
 	progress_end(&progress);
 	if (err && err != -ENOENT) {
 		calls_free(&calls);

@@ -83,6 +83,47 @@ class Threads(PageTest):
                 self.assertIn([ns, "%.1f %% %s" % (100 * ns / blocked, text)], parts)
         self.silent(page)
 
+    def test_path_is_that_of_the_report(self):
+        """The critical path is that of `perfrec report --view path --json`."""
+        page = self.opened()
+        path = json.loads(Shared.recordings.perfrec("report", "--json", "--view", "path", "jobs.data"))
+        rows = page.js("""[...document.querySelectorAll('#path tbody tr')].map((row) =>
+            [...[1, 2, 3, 4, 5, 6].map((i) => Number(row.cells[i].dataset.raw)), row.cells[7].textContent, row.cells[8].textContent])""")
+        keys = ("time_ns", "on_cpu_ns", "runnable_ns", "hand_over_ns", "outside_ns", "unknown_ns")
+        self.assertEqual(rows, [[*(row[key] or 0 for key in keys), "%d %s" % (row["tid"], row["thread"]), row["function"] or "[no call]"]
+                                for row in path["functions"][:100]])
+        text = page.text("#critical-path")
+        for hand_over in path["hand_overs"][:10]:
+            self.assertIn("%s × %d %s" % (format(hand_over["times"], ","), hand_over["from_tid"], hand_over["from"]), text)
+        self.assertEqual(len(path["stops"]), text.count(" is unknown: "))
+        self.silent(page)
+
+    def path_text(self, path, name):
+        """What a page with this path says."""
+        data = sample.Rich().data
+        if path:
+            data.header["path"] = path
+        return self.sample(name, data.base64()).js("document.querySelector('#critical-path').textContent")
+
+    def test_path_says_why_it_is_empty(self):
+        """A large recording, a part without calls, and a path that stops at once."""
+        path = {"paths": 0, "length_ns": 0, "functions": [], "hand_overs": [], "stops": []}
+        self.assertIn("large recording", self.path_text(None, "path-large"))
+        self.assertIn("No thread has a call", self.path_text(path, "path-none"))
+        for why, text in (("waker", "no record says who ended the wait of thread 7 worker for [pipe 5]"),
+                          ("silent", "no call was recorded of the thread that ended the wait of thread 7 worker for [pipe 5]"),
+                          ("start", "no record says who started thread 7 worker"),
+                          ("waited", "thread 7 worker waited when it ended another wait")):
+            stop = {"why": why, "object": "[pipe 5]", "thread": "worker", "tid": 7, "times": 1, "unknown_ns": 250000}
+            said = self.path_text(dict(path, paths=1, length_ns=1000000, stops=[stop]), "path-" + why)
+            self.assertIn(text, said)
+            self.assertIn("(25.0 %)", said)
+        row = {"function": "", "thread": "worker", "tid": 7, "time_ns": 750000, "ran_ns": 750000, "on_cpu_ns": None, "runnable_ns": None,
+               "hand_over_ns": 0, "outside_ns": 0, "unknown_ns": 0}
+        said = self.path_text(dict(path, paths=1, length_ns=1000000, functions=[row]), "path-rest")
+        self.assertIn("no switches", said)
+        self.assertRegex(said, r"25\.0 %250 .sin other functions$")
+
     def test_states_are_those_of_the_dump(self):
         """The states of the slowest calls are what `perfrec dump` says of these calls."""
         page = self.open(jobs()[1])

@@ -27,6 +27,7 @@ export class BadData extends Error {}
  *   time?: { first_ns: number, last_ns: number },
  *   part?: { whole_ns: number, range?: string, thread?: string },
  *   counters?: { key: string, title: string, unit: string }[],
+ *   path?: import('./path.js').CriticalPath,
  *   locks?: { locks: import('./locks.js').Lock[], functions?: import('./locks.js').Waiter[] },
  *   cpu_heat?: { first_ns: number, width_ns: number },
  *   heat?: { count: number, first_ns: number, width_ns: number, exact: boolean },

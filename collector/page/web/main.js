@@ -12,6 +12,7 @@ import { lockTable } from './locks.js';
 import { MemoryView } from './memory.js';
 import { Recording } from './model.js';
 import { Overview } from './overview.js';
+import { pathPanel } from './path.js';
 import { ProfileView, SandwichView } from './profile.js';
 import { Store } from './store.js';
 import { Palette, toggleTheme, watchTheme } from './theme.js';
@@ -48,7 +49,7 @@ class Page {
       { id: 'threads', title: 'Threads', view: this.timeline }, { id: 'memory', title: 'Memory', view: this.memory },
       { id: 'lines', title: 'Source', view: this.lines }, { id: 'calls', title: 'Calls', view: this.calls },
     ];
-    this.timeline.element.append(lockTable(recording.header.locks?.locks) ?? '');
+    this.timeline.element.append(pathPanel(recording.header.path), lockTable(recording.header.locks?.locks) ?? '');
     if (!this.timeline.isThere) this.drop('threads');
     if (!this.calls.isThere) this.drop('calls');
     else this.sandwich.element.querySelector('.panel-head')?.append(button('Its calls', () => store.set({ tab: 'calls' }), { class: 'small', id: 'to-calls' }));
