@@ -18,6 +18,7 @@
 #include "collector/command/call_command.h"
 #include "collector/command/export_folder.h"
 #include "collector/command/export_part.h"
+#include "collector/command/export_trace.h"
 #include "collector/export/export.h"
 #include "collector/options/opts.h"
 #include "collector/output/own_files.h"
@@ -145,7 +146,12 @@ static int check_export_options(const struct export_options *options)
 			format->name);
 		return OPTS_WRONG;
 	}
-	if (!is_of_calls(options))
+	if (format->trace && single_option(options)) {
+		log_err("%s: not with --to %s, which has the whole trace",
+			single_option(options), format->name);
+		return OPTS_WRONG;
+	}
+	if (!is_of_calls(options) && !format->trace)
 		return check_exported_part(options);
 	return OPTS_GO_ON;
 }
@@ -244,8 +250,11 @@ static int write_exported_calls(struct export_options *options, FILE *out)
 	return result;
 }
 
+/* @result: 0 or -errno of writing; or an OPTS_* above 0, which was reported. */
 static int say_written(int result, FILE *out)
 {
+	if (result > 0)
+		return result;
 	if (!result && fflush(out))
 		result = -EIO;
 	if (!result)
@@ -310,9 +319,8 @@ static int write_part(const struct export_options *options, const char *value,
 		.title = title,
 		.write = options->format->profile,
 	};
-	int result = export_part_write(&part, out);
 
-	return result > 0 ? result : say_written(result, out);
+	return say_written(export_part_write(&part, out), out);
 }
 
 static int write_exported_profile(struct export_options *options, FILE *out)
@@ -365,6 +373,9 @@ static int write_summary(struct export_options *options, FILE *out)
 static int write_export(struct export_options *options, FILE *out)
 {
 	setvbuf(out, NULL, _IOFBF, OUT_BYTES);
+	if (options->format->trace)
+		return say_written(export_trace_write(&options->call, out),
+				   out);
 	if (is_of_calls(options))
 		return write_exported_calls(options, out);
 	if (options->format->summary)

@@ -25,7 +25,6 @@
 
 #define LINES_SHOWN 10 /* above the table; more: --limit 0 */
 #define NO_CALL "[no call]"
-#define THREAD_TEXT 64
 
 struct path_view {
 	const struct report_trace_options *options;
@@ -129,14 +128,6 @@ static int find_path_calls(struct path_view *view,
 
 /* --- text ----------------------------------------------------------------- */
 
-static const char *path_thread_text(const struct path_view *view, uint32_t tid,
-				    uint32_t name, char text[THREAD_TEXT])
-{
-	snprintf(text, THREAD_TEXT, "%u %.40s", tid,
-		 path_list_text(&view->list, name));
-	return text;
-}
-
 static double share_of_path(const struct path_view *view, uint64_t ns)
 {
 	return view->list.path->length_ns
@@ -169,34 +160,12 @@ static void print_path_head(const struct path_view *view, FILE *out)
 static void print_path_stop(const struct path_view *view,
 			    const struct path_stop *stop, FILE *out)
 {
-	char ns[SIZE_TEXT], thread[THREAD_TEXT];
+	char ns[SIZE_TEXT];
 
 	fprintf(out,
 		"  unknown    %s (%.1f %%): ", size_format_ns(stop->ns, ns),
 		share_of_path(view, stop->ns));
-	path_thread_text(view, stop->tid, stop->thread, thread);
-	switch ((enum path_stop_why)stop->why) {
-	case PATH_STOP_WAKER:
-	case PATH_STOP_SILENT:
-		fputs(stop->why == PATH_STOP_WAKER
-			      ? "no record says who ended the wait of thread "
-			      : "no call was recorded of the thread that ended "
-				"the wait of thread ",
-		      out);
-		text_out(thread, out);
-		fputs(" for ", out);
-		text_out(path_list_text(&view->list, stop->object), out);
-		break;
-	case PATH_STOP_START:
-		fputs("no record says who started thread ", out);
-		text_out(thread, out);
-		break;
-	case PATH_STOP_WAITED:
-		fputs("by the trace, thread ", out);
-		text_out(thread, out);
-		fputs(" waited when it ended another wait", out);
-		break;
-	}
+	path_stop_print(&view->list, stop, out);
 	if (stop->times > 1)
 		fprintf(out, " (%llu times)", (unsigned long long)stop->times);
 	fputc('\n', out);
@@ -232,13 +201,14 @@ static void print_hand_overs(const struct path_view *view, FILE *out)
 	const uint32_t shown = view->options->limit
 				       ? MIN(count, (uint32_t)LINES_SHOWN)
 				       : count;
-	char ns[SIZE_TEXT], times[SIZE_TEXT], thread[THREAD_TEXT];
+	char ns[SIZE_TEXT], times[SIZE_TEXT], thread[PATH_THREAD_TEXT];
 
 	for (uint32_t i = 0; i < shown; i++, at++) {
 		fprintf(out, "  hand-over  %s time%s, %s: ",
 			size_format_count(at->times, times),
 			size_plural(at->times), size_format_ns(at->ns, ns));
-		text_out(path_thread_text(view, at->from_tid, at->from, thread),
+		text_out(path_thread_text(&view->list, at->from_tid, at->from,
+					  thread),
 			 out);
 		if (at->function) {
 			fputs(" in ", out);
@@ -246,7 +216,8 @@ static void print_hand_overs(const struct path_view *view, FILE *out)
 				 out);
 		}
 		fputs(" ended waits of ", out);
-		text_out(path_thread_text(view, at->to_tid, at->to, thread),
+		text_out(path_thread_text(&view->list, at->to_tid, at->to,
+					  thread),
 			 out);
 		fputs(" for ", out);
 		text_out(path_list_text(&view->list, at->object), out);
@@ -263,7 +234,7 @@ static void add_path_row(const struct path_view *view, struct table *table,
 {
 	char share[16], time[SIZE_TEXT], on_cpu[SIZE_TEXT] = "?";
 	char runnable[SIZE_TEXT] = "?", hand_over[SIZE_TEXT];
-	char outside[SIZE_TEXT], unknown[SIZE_TEXT], thread[THREAD_TEXT];
+	char outside[SIZE_TEXT], unknown[SIZE_TEXT], thread[PATH_THREAD_TEXT];
 
 	snprintf(share, sizeof(share), "%.1f",
 		 share_of_path(view, path_row_ns(row)));
@@ -273,12 +244,13 @@ static void add_path_row(const struct path_view *view, struct table *table,
 	}
 	table_add(
 		table,
-		(const char *[]){
-			share, size_format_ns(path_row_ns(row), time), on_cpu,
-			runnable, size_format_ns(row->hand_over_ns, hand_over),
-			size_format_ns(row->outside_ns, outside),
-			size_format_ns(row->unknown_ns, unknown),
-			path_thread_text(view, row->tid, row->thread, thread) },
+		(const char *[]){ share, size_format_ns(path_row_ns(row), time),
+				  on_cpu, runnable,
+				  size_format_ns(row->hand_over_ns, hand_over),
+				  size_format_ns(row->outside_ns, outside),
+				  size_format_ns(row->unknown_ns, unknown),
+				  path_thread_text(&view->list, row->tid,
+						   row->thread, thread) },
 		row->function ? path_list_text(&view->list, row->function)
 			      : NO_CALL,
 		"");

@@ -25,6 +25,7 @@ static const struct export_format formats[] = {
 	  .self_times = true,
 	  .summary = export_csv_functions },
 	{ .name = "parquet", .folder = true },
+	{ .name = "perfetto", .trace = true, .binary = true },
 };
 
 const struct export_format *export_find(const char *name)

@@ -19,6 +19,7 @@ struct export_format {
 	int (*summary)(const struct summary *summary, FILE *out);
 	bool binary; /* not for a terminal */
 	bool folder; /* several files in a folder: tables.h */
+	bool trace; /* the trace itself, with more tracks: export_trace.h */
 	bool sched; /* single calls include times on CPUs, if known */
 	bool instants; /* besides single calls, takes instants of threads */
 	bool self_times; /* single calls include their self time */

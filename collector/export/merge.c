@@ -28,7 +28,6 @@
 #define MANIFEST_NAME "perfetto_manifest.json"
 #define SUFFIX ".pftrace"
 #define STEM_MAX 80
-#define COPY_BYTES (256u << 10)
 
 /* --- names --------------------------------------------------------------- */
 
@@ -156,43 +155,21 @@ void merge_plan(struct merge *merge)
 
 /* --- the archive --------------------------------------------------------- */
 
-/* Copies the current bytes of @trace; a recording may still be running. */
-static int copy_trace(const struct kept_trace *trace, void *buffer, FILE *out)
-{
-	uint64_t at = 0;
-
-	while (at < trace->bytes && !ferror(out)) {
-		ssize_t got = kept_trace_read(
-			trace, buffer,
-			MIN(trace->bytes - at, (uint64_t)COPY_BYTES), at);
-
-		if (got <= 0)
-			return got ? (int)got : -EBADMSG;
-		fwrite(buffer, (size_t)got, 1, out);
-		at += (uint64_t)got;
-	}
-	return 0;
-}
-
 static int write_trace(const struct merge_file *file, FILE *out)
 {
 	struct kept_trace trace;
 	struct stat status = { 0 };
-	void *buffer;
 	int err = kept_trace_open(file->path, &trace);
 
 	if (err)
 		return err;
-	buffer = malloc(COPY_BYTES);
-	err = buffer ? 0 : -ENOMEM;
-	if (!err && fstat(trace.fd, &status) < 0)
+	if (fstat(trace.fd, &status) < 0)
 		err = -errno;
 	if (!err) {
 		archive_begin(file->member, trace.bytes, status.st_mtime, out);
-		err = copy_trace(&trace, buffer, out);
+		err = kept_trace_copy(&trace, trace.bytes, out);
 		archive_end(trace.bytes, out);
 	}
-	free(buffer);
 	kept_trace_close(&trace);
 	return err;
 }

@@ -180,6 +180,23 @@ ssize_t kept_trace_read(const struct kept_trace *trace, void *to, size_t count,
 	return got < 0 ? -errno : got;
 }
 
+int kept_trace_copy(const struct kept_trace *trace, uint64_t bytes, FILE *out)
+{
+	char buffer[64 << 10];
+	uint64_t at = 0;
+
+	while (at < bytes && !ferror(out)) {
+		ssize_t got = kept_trace_read(
+			trace, buffer, MIN(bytes - at, sizeof(buffer)), at);
+
+		if (got <= 0)
+			return got ? (int)got : -EBADMSG;
+		fwrite(buffer, (size_t)got, 1, out);
+		at += (uint64_t)got;
+	}
+	return 0;
+}
+
 bool kept_trace_is_apart(int dir_fd)
 {
 	return faccessat(dir_fd, HEAD_NAME, F_OK, AT_SYMLINK_NOFOLLOW) == 0;

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "collector/output/own_files.h"
@@ -45,6 +46,9 @@ void kept_trace_close(struct kept_trace *trace);
 /* Like pread(2), but returns -errno. */
 ssize_t kept_trace_read(const struct kept_trace *trace, void *to, size_t count,
 			uint64_t offset);
+/* Writes the first @bytes to @out, whose errors show in ferror(). Returns 0, or
+ * -errno of reading; -EBADMSG: the trace is shorter. */
+int kept_trace_copy(const struct kept_trace *trace, uint64_t bytes, FILE *out);
 
 /* Returns true if the trace in the folder @dir_fd is apart. */
 bool kept_trace_is_apart(int dir_fd);

@@ -29,9 +29,6 @@
 #define PASSED_SHARE 100 /* of a chain: 1 % */
 #define OTHER_STACK "[another stack]"
 
-enum piece_kind { PIECE_RAN, PIECE_HAND_OVER, PIECE_OUTSIDE, PIECE_UNKNOWN };
-#define PIECE_KINDS 4
-
 /* A piece adds 1 where it starts, and -1 where it ends. */
 struct path_edge {
 	uint64_t ns;
@@ -49,7 +46,7 @@ struct path_piece {
 struct path_thread {
 	struct {
 		size_t at, end; /* remaining pieces */
-	} left[PIECE_KINDS];
+	} left[PATH_KINDS];
 	struct open_calls calls; /* names: texts of the reader */
 };
 
@@ -65,6 +62,7 @@ struct path_walk {
 	struct trace_reader *calls; /* of the second reading */
 	uint32_t *texts; /* by number of a text of that reader */
 	uint32_t text_room;
+	bool keeps_slices;
 };
 
 /* A place on the chain. */
@@ -89,9 +87,8 @@ static uint32_t path_thread_name(struct path_walk *walk,
 /* --- the chain ------------------------------------------------------------ */
 
 static int add_path_piece(struct path_walk *walk,
-			  const struct trace_track *thread,
-			  enum piece_kind kind, uint64_t from_ns,
-			  uint64_t to_ns)
+			  const struct trace_track *thread, enum path_kind kind,
+			  uint64_t from_ns, uint64_t to_ns)
 {
 	struct path_edge edge = { .ns = from_ns,
 				  .thread = thread->number,
@@ -170,7 +167,7 @@ static int follow_waker(struct path_walk *walk, struct path_at *at,
 
 	release_ns = MAX(release_ns, MAX(wait->from_ns, begin_ns));
 	if (pool_intern(&walk->path->hand_overs, &key, &number) < 0 ||
-	    add_path_piece(walk, at->thread, PIECE_HAND_OVER, release_ns,
+	    add_path_piece(walk, at->thread, PATH_HAND_OVER, release_ns,
 			   end_ns))
 		return -ENOMEM;
 	hand_over = walk->path->hand_overs.items;
@@ -186,7 +183,7 @@ static int follow_waker(struct path_walk *walk, struct path_at *at,
 		return stop_path(walk, PATH_STOP_WAITED, at->thread, own,
 				 release_ns - begin_ns);
 	at->ns = MAX(own->from_ns, begin_ns);
-	if (add_path_piece(walk, at->thread, PIECE_HAND_OVER, at->ns,
+	if (add_path_piece(walk, at->thread, PATH_HAND_OVER, at->ns,
 			   release_ns))
 		return -ENOMEM;
 	return at->ns > begin_ns;
@@ -201,18 +198,18 @@ static int step_back(struct path_walk *walk, struct path_at *at,
 	uint64_t start_ns = MAX(at->thread->first_ns, begin_ns);
 	uint64_t end_ns = wait ? MIN(wait->to_ns, at->ns) : start_ns;
 	uint64_t from_ns = wait ? MAX(wait->from_ns, begin_ns) : 0;
-	enum piece_kind kind = PIECE_OUTSIDE;
+	enum path_kind kind = PATH_OUTSIDE;
 
 	if (!wait || end_ns <= begin_ns) {
 		start_ns = MIN(start_ns, at->ns);
-		if (add_path_piece(walk, at->thread, PIECE_RAN,
+		if (add_path_piece(walk, at->thread, PATH_RAN,
 				   wait ? begin_ns : start_ns, at->ns))
 			return -ENOMEM;
 		return wait ? 0
 			    : stop_path(walk, PATH_STOP_START, at->thread, NULL,
 					start_ns - begin_ns);
 	}
-	if (add_path_piece(walk, at->thread, PIECE_RAN, end_ns, at->ns))
+	if (add_path_piece(walk, at->thread, PATH_RAN, end_ns, at->ns))
 		return -ENOMEM;
 	if (wait->end == WAIT_END_THREAD && wait->waker)
 		return follow_waker(walk, at, wait, begin_ns, end_ns);
@@ -224,7 +221,7 @@ static int step_back(struct path_walk *walk, struct path_at *at,
 						 : PATH_STOP_WAKER,
 					 at->thread, wait, end_ns - begin_ns);
 		*passed_ns -= end_ns - from_ns;
-		kind = PIECE_UNKNOWN;
+		kind = PATH_UNKNOWN;
 	}
 	if (add_path_piece(walk, at->thread, kind, from_ns, end_ns))
 		return -ENOMEM;
@@ -240,6 +237,7 @@ static int walk_back(struct path_walk *walk, struct path_at at,
 
 	walk->path->chains++;
 	walk->path->length_ns += at.ns - begin_ns;
+	walk->path->end_ns = at.ns;
 	do
 		got = step_back(walk, &at, begin_ns, &passed_ns);
 	while (got > 0);
@@ -336,7 +334,7 @@ static int make_pieces(struct path_walk *walk)
 		thread->left[edge->kind].end = count + 1;
 	}
 	for (uint32_t i = 0; i < walk->thread_room; i++)
-		for (int j = 0; j < PIECE_KINDS; j++)
+		for (int j = 0; j < PATH_KINDS; j++)
 			if (walk->threads[i].left[j].end)
 				walk->threads[i].left[j].end--;
 	return 0;
@@ -403,23 +401,54 @@ static int count_run(struct path_walk *walk, const struct trace_track *track,
 	return 0;
 }
 
+static int keep_slice(struct path_walk *walk, const struct trace_track *track,
+		      uint32_t function, enum path_kind kind,
+		      const struct path_piece *piece)
+{
+	struct critical_path *path = walk->path;
+
+	if (grow_array_from(&path->budget, path->slices, path->slice_room,
+			    path->slice_count + 1))
+		return -ENOMEM;
+	path->slices[path->slice_count++] = (struct path_slice){
+		.from_ns = piece->from_ns,
+		.to_ns = piece->to_ns,
+		.function = function,
+		.thread = path_text(
+			walk, trace_reader_text(walk->calls, track->name)),
+		.tid = (uint32_t)track->tid,
+		.kind = kind,
+	};
+	return 0;
+}
+
+static int compare_path_slices(const void *left, const void *right)
+{
+	const struct path_slice *a = left, *b = right;
+
+	return (a->from_ns > b->from_ns) - (a->from_ns < b->from_ns);
+}
+
 static int count_piece(struct path_walk *walk, const struct trace_track *track,
-		       uint32_t function, enum piece_kind kind,
+		       uint32_t function, enum path_kind kind,
 		       const struct path_piece *piece)
 {
 	uint64_t ns = (piece->to_ns - piece->from_ns) * piece->weight;
 	struct path_row *row;
 
-	if (kind == PIECE_RAN)
+	if (walk->keeps_slices &&
+	    keep_slice(walk, track, function, kind, piece))
+		return -ENOMEM;
+	if (kind == PATH_RAN)
 		return count_run(walk, track, function, piece);
 	row = path_row_of(walk, function, track);
 	if (!row)
 		return -ENOMEM;
 	switch (kind) {
-	case PIECE_HAND_OVER:
+	case PATH_HAND_OVER:
 		row->hand_over_ns += ns;
 		break;
-	case PIECE_OUTSIDE:
+	case PATH_OUTSIDE:
 		row->outside_ns += ns;
 		break;
 	default:
@@ -433,7 +462,7 @@ static int count_pieces_until(struct path_walk *walk,
 			      const struct trace_track *track,
 			      struct path_thread *thread, uint64_t ns)
 {
-	for (int kind = 0; kind < PIECE_KINDS; kind++)
+	for (int kind = 0; kind < PATH_KINDS; kind++)
 		while (thread->left[kind].at < thread->left[kind].end) {
 			size_t *at = &thread->left[kind].at;
 			struct path_piece *piece = &walk->pieces[*at];
@@ -446,7 +475,7 @@ static int count_pieces_until(struct path_walk *walk,
 					function_text(walk,
 						      open_calls_innermost(
 							      &thread->calls)),
-					(enum piece_kind)kind, &part))
+					(enum path_kind)kind, &part))
 				return -ENOMEM;
 			piece->from_ns = part.to_ns;
 			if (piece->to_ns > ns)
@@ -508,6 +537,9 @@ static int walk_path(struct path_walk *walk, const char *path,
 		err = make_pieces(walk);
 	if (!err)
 		err = read_path_calls(walk, path, progress);
+	if (walk->path->slice_count)
+		qsort(walk->path->slices, walk->path->slice_count,
+		      sizeof(*walk->path->slices), compare_path_slices);
 	walk->path->has_switches = walk->sched;
 	walk->path->err = walk->waits->err;
 	walk->path->totals = walk->waits->totals;
@@ -519,7 +551,8 @@ int critical_path_read(const char *file, const struct path_wish *wish,
 		       struct critical_path **out)
 {
 	struct critical_path *path = calloc(1, sizeof(*path));
-	struct path_walk walk = { .path = path };
+	struct path_walk walk = { .path = path,
+				  .keeps_slices = wish->keeps_slices };
 	int err;
 
 	if (!path)
@@ -565,5 +598,6 @@ void critical_path_free(struct critical_path **path_ptr)
 	pool_release(&path->hand_overs);
 	pool_release(&path->stops);
 	trace_texts_release(&path->texts);
+	free(path->slices);
 	free(path);
 }

@@ -37,6 +37,7 @@ struct path_wish {
 	 * with the last call). */
 	struct time_range range;
 	const char *thread;
+	bool keeps_slices; /* for the run */
 };
 
 /* Texts are numbers of critical_path.texts. Times of several chains are added
@@ -72,13 +73,27 @@ struct path_stop {
 	uint64_t times, ns; /* all before */
 };
 
+enum path_kind { PATH_RAN, PATH_HAND_OVER, PATH_OUTSIDE, PATH_UNKNOWN };
+#define PATH_KINDS 4
+
+/* A part of the path in one thread and function, CLOCK_BOOTTIME. */
+struct path_slice {
+	uint64_t from_ns, to_ns;
+	uint32_t function, thread, tid; /* as in path_row */
+	uint32_t kind; /* enum path_kind */
+};
+
 struct critical_path {
 	struct budget budget;
 	struct trace_texts texts;
 	uint64_t chains, length_ns; /* all rows and stops together */
+	uint64_t end_ns; /* of the last chain, CLOCK_BOOTTIME */
 	struct pool rows; /* struct path_row */
 	struct pool hand_overs; /* struct path_hand_over */
 	struct pool stops; /* struct path_stop */
+	/* With wish.keeps_slices: without gaps, to the end of the path. */
+	struct path_slice *slices;
+	size_t slice_count, slice_room;
 	bool has_switches;
 	bool met_thread; /* wish.thread exists */
 	struct trace_read_totals totals;

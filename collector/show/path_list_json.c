@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "collector/base/json_text.h"
+#include "collector/base/text_out.h"
 #include "shared/compiler.h"
 
 #define REPORT_PATH_VERSION 1
@@ -12,6 +13,44 @@
 const char *path_list_text(const struct path_list *list, uint32_t number)
 {
 	return trace_texts_get(&list->path->texts, number);
+}
+
+const char *path_thread_text(const struct path_list *list, uint32_t tid,
+			     uint32_t name, char text[PATH_THREAD_TEXT])
+{
+	snprintf(text, PATH_THREAD_TEXT, "%u %.40s", tid,
+		 path_list_text(list, name));
+	return text;
+}
+
+void path_stop_print(const struct path_list *list, const struct path_stop *stop,
+		     FILE *out)
+{
+	char thread[PATH_THREAD_TEXT];
+
+	path_thread_text(list, stop->tid, stop->thread, thread);
+	switch ((enum path_stop_why)stop->why) {
+	case PATH_STOP_WAKER:
+	case PATH_STOP_SILENT:
+		fputs(stop->why == PATH_STOP_WAKER
+			      ? "no record says who ended the wait of thread "
+			      : "no call was recorded of the thread that ended "
+				"the wait of thread ",
+		      out);
+		text_out(thread, out);
+		fputs(" for ", out);
+		text_out(path_list_text(list, stop->object), out);
+		break;
+	case PATH_STOP_START:
+		fputs("no record says who started thread ", out);
+		text_out(thread, out);
+		break;
+	case PATH_STOP_WAITED:
+		fputs("by the trace, thread ", out);
+		text_out(thread, out);
+		fputs(" waited when it ended another wait", out);
+		break;
+	}
 }
 
 uint64_t path_row_ns(const struct path_row *row)

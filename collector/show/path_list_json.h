@@ -9,6 +9,7 @@
 #include <jansson.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "collector/read/critical_path.h"
 
@@ -23,6 +24,13 @@ struct path_list {
 void path_list_sort(struct path_list *list, const char *key);
 
 const char *path_list_text(const struct path_list *list, uint32_t number);
+#define PATH_THREAD_TEXT 64
+/* Writes "4713 worker" to @text, and returns it. */
+const char *path_thread_text(const struct path_list *list, uint32_t tid,
+			     uint32_t name, char text[PATH_THREAD_TEXT]);
+/* Prints why the path stops, without an end of line. */
+void path_stop_print(const struct path_list *list, const struct path_stop *stop,
+		     FILE *out);
 uint64_t path_row_ns(const struct path_row *row);
 
 /* Returns the object of perfrec report --view path --json with the first @rows

@@ -57,7 +57,7 @@ for command in replay dump 'export --to chrome'; do
 	[ ! -s out ] || fail "it writes $(cat out)"
 done
 run "$PERFREC" export --to svg data
-expect_says 2 'a format, which is folded, flamechart, flamegraph, chrome, speedscope, firefox, callgrind, csv or parquet'
+expect_says 2 'a format, which is folded, flamechart, flamegraph, chrome, speedscope, firefox, callgrind, csv, parquet or perfetto'
 run "$PERFREC" export data
 expect_says 2 'give --to and a format: folded, flamechart'
 run "$PERFREC" export --to folded --value heat data
@@ -66,6 +66,12 @@ run "$PERFREC" export --to folded --depth 3 data
 expect_says 2 '--depth: --to folded sums all calls up'
 run "$PERFREC" export --to chrome --calls data
 expect_says 2 '--calls: only with --to csv'
+run "$PERFREC" export --to perfetto --depth 3 data
+expect_says 2 '--depth: not with --to perfetto, which has the whole trace'
+run "$PERFREC" export --to perfetto --value cpu data
+expect_says 2 '--value: not with --to perfetto'
+run "$PERFREC" export --to perfetto --thread nobody -o empty data
+expect_says 1 "--thread 'nobody': no thread has that number or name"
 run "$PERFREC" replay no-such-folder
 expect_says 1 "no such folder: 'no-such-folder'"
 run "$PERFREC" replay --function innre data
@@ -104,6 +110,9 @@ for format in flamechart firefox 'csv --calls'; do
 	expect_says 1 "'burnt' has nothing of calls to export: give --to folded --value cpu"
 	[ ! -s out ] || fail "it writes $(cat out)"
 done
+run "$PERFREC" export --to perfetto -o empty burnt
+expect_says 1 "'burnt' has no calls of threads, so it has no path"
+[ ! -e empty ] || fail 'a file is left'
 run "$PERFREC" export --to speedscope burnt
 expect_says 1 "'burnt' has nothing of calls to export: give --value cpu"
 run_ok "$PERFREC" export --to folded --value cpu burnt

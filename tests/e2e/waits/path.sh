@@ -102,6 +102,118 @@ path beside
 	fail "stage_1 is not on the path: $(cat beside.json)"
 expect_eq 'stage_0 is on no path' "$(on_cpu beside stage_0)" 0
 
+# track NAME [OPTION...]: the path of the recording NAME as a track of its trace. It has
+# the times of report --view path, and Perfetto's importer has nothing to say.
+track()
+{
+	name=$1
+	shift
+	run_ok "$PERFREC" export --to perfetto "$@" -o track.pftrace "$name"
+	"$O/tests/tools/trace_check" track.pftrace >out 2>&1 ||
+		fail "$name: $(cat out)"
+	"$PERFREC" report --json --view path "$@" "$name" >path.json ||
+		fail "$name: no path"
+	rm -rf tracked
+	mkdir tracked
+	cp track.pftrace tracked/trace.pftrace
+	# It has no summary.json.
+	"$PERFREC" dump tracked 2>err | jq -s '(.[] |
+		select(.kind == "track" and .name == "perfrec: critical path") |
+		.track) as $path | [.[] | select(.kind == "end" and
+		.track == $path)]' >slices.json
+	jq -S '[.[] | select(.depth == 1) | {key: .name, ns: .took_ns}] |
+		group_by(.key) | map({(.[0].key): (map(.ns) | add)}) | add' \
+		slices.json >got
+	jq -S '[.functions[] | {key: (if .function == "" then "[no call]"
+		else .function end), ns: .time_ns}] | group_by(.key) |
+		map({(.[0].key): (map(.ns) | add)}) | add' path.json >wanted
+	cmp -s wanted got || fail "$name: functions: $(diff wanted got)"
+	expect_eq "$name: the whole track" \
+		"$(jq '[.[] | select(.depth == 0) | .took_ns] | add' slices.json)" \
+		"$(jq .length_ns path.json)"
+	for kind in hand-over:hand_over outside:outside unknown:unknown; do
+		expect_eq "$name: ${kind%:*}" "$(jq --arg kind "${kind%:*}" \
+			'[.[] | select(.depth == 2 and .name == $kind) |
+			.took_ns] | add // 0' slices.json)" \
+			"$(jq "[.functions[].${kind#*:}_ns] | add // 0" path.json)"
+	done
+	expect_eq "$name: the unknown start" "$(jq '[.[] | select(.depth == 0 and
+		(.name | startswith("unknown: "))) | .took_ns] | add // 0' \
+		slices.json)" "$(jq '[.stops[].unknown_ns] | add // 0' path.json)"
+	# One moment of the run has one thread.
+	expect_eq "$name: slices that overlap" "$(jq '[.[] | select(.depth == 0)] |
+		[.[1:], .[:-1]] | transpose |
+		map(select(.[0].ns - .[0].took_ns < .[1].ns)) | length' \
+		slices.json)" 0
+}
+track in-turn
+track beside
+track in-turn --thread stages --until 30ms
+
+# Who writes into a pipe is not recorded, so the path stops there.
+build piped -pthread <<'SOURCE'
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+static int wire[2];
+static void *put(void *unused)
+{
+	struct timespec nap = { 0, 30000000 };
+
+	nanosleep(&nap, 0);
+	return write(wire[1], "", 1) == 1 ? unused : wire;
+}
+__attribute__((noinline)) static void get(void)
+{
+	char byte;
+
+	if (read(wire[0], &byte, 1) != 1)
+		_exit(1);
+}
+int main(void)
+{
+	pthread_t thread;
+
+	if (pipe(wire) || pthread_create(&thread, 0, put, 0))
+		return 1;
+	get();
+	return pthread_join(thread, 0);
+}
+SOURCE
+run_ok "$PERFREC" record -q -o piped.data ./piped
+track piped.data
+
+# Of many calls the track has the longest.
+build many <<'SOURCE'
+__attribute__((noinline)) int leaf(int n) { __asm__ volatile(""); return n; }
+int main(void)
+{
+	int sum = 0;
+
+	for (int i = 0; i < 60000; i++)
+		sum += leaf(i);
+	return sum == 1;
+}
+SOURCE
+run_ok "$PERFREC" record -q -o many.data ./many
+run_ok "$PERFREC" export --to perfetto -o many.pftrace many.data
+"$O/tests/tools/trace_check" --text many.pftrace >out || fail 'trace_check'
+sed '/perfrec: critical path/,/^[^ ]/!d' out | grep -c '^    + ' >count
+[ "$(cat count)" -gt 1000 ] && [ "$(cat count)" -le 100000 ] ||
+	fail "the track has $(cat count) slices of functions"
+
+# The track comes behind the last whole packet of a cut trace. No packet can follow
+# bytes that are none.
+mkdir broken
+head -c -3 in-turn/trace.pftrace >broken/trace.pftrace
+run_ok "$PERFREC" export --to perfetto -o broken.pftrace broken
+"$O/tests/tools/trace_check" --allow-open --text broken.pftrace >out 2>&1
+expect_match out 'perfrec: critical path'
+{ cat in-turn/trace.pftrace && printf '\0\0\0\0'; } >broken/trace.pftrace
+run "$PERFREC" export --to perfetto -o damaged.pftrace broken
+expect_status 1
+[ ! -e damaged.pftrace ] || fail 'a damaged trace was exported'
+
 # The same as text; a part ends at its end.
 run_ok "$PERFREC" report --view path in-turn
 expect_match out 'path .*, of the run'

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "collector/command/export_trace.h"
+
+#include <errno.h>
+#include <limits.h>
+
+#include "collector/base/log.h"
+#include "collector/command/range_command.h"
+#include "collector/command/trace_command.h"
+#include "collector/export/path_track.h"
+#include "collector/output/kept_trace.h"
+#include "collector/read/critical_path.h"
+
+/* Returns 0, -EDOM or -errno as range_command_part(). */
+static int read_exported_path(struct call_command *call,
+			      const char file[PATH_MAX], FILE *out,
+			      struct critical_path **path)
+{
+	struct path_wish wish = { .thread = call->choice.thread,
+				  .keeps_slices = true };
+	const struct read_progress tell = { progress_tell, &call->progress };
+	int err =
+		range_command_part(&call->range, call->dir, file, &wish.range);
+
+	if (err)
+		return err;
+	progress_begin(&call->progress, "reading the trace",
+		       progress_fits(out));
+	err = critical_path_read(file, &wish, &tell, path);
+	progress_end(&call->progress);
+	return err;
+}
+
+/* Packets can only be added behind whole packets. */
+static int write_trace_and_path(const struct call_command *call,
+				const char file[PATH_MAX],
+				const struct path_list *list, FILE *out)
+{
+	const struct trace_read_totals *totals = &list->path->totals;
+	struct kept_trace trace;
+	int err = kept_trace_open(file, &trace);
+
+	if (err) {
+		trace_command_log_open(call->dir, err);
+		return OPTS_FAILED;
+	}
+	err = kept_trace_copy(&trace, totals->size - totals->cut, out);
+	kept_trace_close(&trace);
+	if (err) {
+		trace_command_log_open(call->dir, err);
+		return OPTS_FAILED;
+	}
+	return path_track_write(list, out);
+}
+
+int export_trace_write(struct call_command *call, FILE *out)
+{
+	struct path_list list = { 0 };
+	char file[PATH_MAX];
+	int err = trace_command_path(call->dir, file), status;
+
+	if (!err)
+		err = read_exported_path(call, file, out, &list.path);
+	if (err) {
+		if (err != -EDOM)
+			trace_command_log_open(call->dir, err);
+		return OPTS_FAILED;
+	}
+	status = trace_command_check(call->dir, list.path->err,
+				     &list.path->totals);
+	/* The rest of a cut trace is whole, the rest of a damaged one is not. */
+	if (list.path->err) {
+		err = status;
+	} else if (!list.path->met_thread) {
+		log_err("--thread '%.200s': no thread has that number or name",
+			call->choice.thread);
+		err = OPTS_FAILED;
+	} else if (!list.path->chains) {
+		log_err("'%.2000s' has no calls of threads%s, so it has no "
+			"path",
+			call->dir,
+			range_command_option(&call->range, call->choice.thread)
+				? " in the chosen part"
+				: "");
+		err = OPTS_FAILED;
+	} else {
+		err = write_trace_and_path(call, file, &list, out)
+			      ?: status == OPTS_OK ? 0
+						   : status;
+	}
+	critical_path_free(&list.path);
+	return err;
+}
