@@ -16,6 +16,7 @@
 #include "collector/command/report_trace_options.h"
 #include "collector/command/trace_command.h"
 #include "collector/names/name_fold.h"
+#include "collector/read/lock_groups.h"
 #include "collector/show/lock_list_json.h"
 #include "collector/show/progress.h"
 #include "collector/show/table.h"
@@ -39,6 +40,18 @@ struct lock_lines {
 	uint64_t blocked_ns; /* of the row */
 };
 
+/* Takes @line. NULL: out of memory. */
+static void add_kept_line(struct lock_lines *lines, char *line)
+{
+	if (!line || grow_array(lines->texts, lines->room, lines->count + 1)) {
+		free(line);
+		lines->table->failed = true;
+		return;
+	}
+	lines->texts[lines->count++] = line;
+	table_add_below(lines->table, line, NULL);
+}
+
 /* Adds "94.0 %  1.79 s  TEXT". */
 static void add_lock_line(struct lock_lines *lines, uint64_t ns,
 			  const char *text)
@@ -50,14 +63,10 @@ static void add_lock_line(struct lock_lines *lines, uint64_t ns,
 
 	if (!ns)
 		return;
-	if (grow_array(lines->texts, lines->room, lines->count + 1) ||
-	    asprintf(&line, "%5.1f %%  %8s  %s", share,
-		     size_format_ns(ns, size), text) < 0) {
-		lines->table->failed = true;
-		return;
-	}
-	lines->texts[lines->count++] = line;
-	table_add_below(lines->table, line, NULL);
+	if (asprintf(&line, "%5.1f %%  %8s  %s", share,
+		     size_format_ns(ns, size), text) < 0)
+		line = NULL;
+	add_kept_line(lines, line);
 }
 
 /* Adds the parts without a thread, which are in the order of the texts. */
@@ -84,29 +93,78 @@ static int print_lock_lines(struct lock_lines *lines, FILE *out)
 	return err;
 }
 
-/* Adds "held in commit, thread 4713 worker-3". */
-static void add_part_line(const struct lock_view *view,
-			  struct lock_lines *lines, uint32_t in, uint32_t by,
-			  uint32_t tid, uint64_t ns, bool held)
+static void name_function(const struct lock_view *view, uint32_t function,
+			  char name[NAME_FOLD_BYTES])
 {
-	char name[NAME_FOLD_BYTES], text[2 * NAME_FOLD_BYTES];
-	const char *function = lock_list_text(&view->list, in);
-	const char *thread = lock_list_text(&view->list, by);
-	int length;
+	const char *text = lock_list_text(&view->list, function);
 
 	if (view->options->full_names)
-		name_fold_clean(function, name);
+		name_fold_clean(text, name);
 	else
-		name_fold(function, name);
-	length = snprintf(text, sizeof(text), "%s%s%s", held ? "held" : "woken",
-			  name[0] ? " in " : "", name);
+		name_fold(text, name);
+}
+
+/* Adds " < run < main" to @text, which has @size bytes, for the callers of the
+ * innermost function of @stack. */
+static void add_callers(const struct lock_view *view, uint32_t stack,
+			char *text, size_t size)
+{
+	const struct wait_frame *frame =
+		wait_stacks_frame(&view->list.stacks, stack);
+	size_t used = strlen(text);
+	char name[NAME_FOLD_BYTES];
+
+	while (frame &&
+	       (frame = wait_stacks_frame(&view->list.stacks, frame->caller))) {
+		name_function(view, frame->function, name);
+		if (used + strlen(name) + 8 > size) {
+			snprintf(text + used, size - used, " < ...");
+			return;
+		}
+		used += (size_t)snprintf(text + used, size - used, " < %s",
+					 name);
+	}
+}
+
+/* Adds "held in commit < run, thread 4713 worker-3"; without callers if @stack is
+ * 0. */
+static void add_part_line(const struct lock_view *view,
+			  struct lock_lines *lines, uint32_t in, uint32_t by,
+			  uint32_t tid, uint64_t ns, bool held, uint32_t stack)
+{
+	char name[NAME_FOLD_BYTES], text[4 * NAME_FOLD_BYTES];
+	const char *thread = lock_list_text(&view->list, by);
+	size_t length;
+
+	name_function(view, in, name);
+	snprintf(text, sizeof(text), "%s%s%s", held ? "held" : "woken",
+		 name[0] ? " in " : "", name);
+	add_callers(view, stack, text, 3 * NAME_FOLD_BYTES);
+	length = strlen(text);
 	if (tid)
-		snprintf(text + length, sizeof(text) - (size_t)length,
+		snprintf(text + length, sizeof(text) - length,
 			 ", thread %u %.200s", tid, thread);
 	else if (thread[0])
-		snprintf(text + length, sizeof(text) - (size_t)length,
-			 " by %.200s", thread);
+		snprintf(text + length, sizeof(text) - length, " by %.200s",
+			 thread);
 	add_lock_line(lines, ns, text);
+}
+
+/* Adds "12 locks, first waited for in take < run". */
+static void add_group_line(const struct lock_view *view,
+			   struct lock_lines *lines, const struct lock_row *row)
+{
+	const struct wait_frame *frame =
+		wait_stacks_frame(&view->list.stacks, row->stack);
+	char name[NAME_FOLD_BYTES], text[4 * NAME_FOLD_BYTES];
+
+	if (!frame)
+		return;
+	name_function(view, frame->function, name);
+	snprintf(text, sizeof(text), "%u lock%s, first waited for in %s",
+		 row->locks, size_plural(row->locks), name);
+	add_callers(view, row->stack, text, sizeof(text));
+	add_kept_line(lines, strdup(text));
 }
 
 static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
@@ -140,9 +198,11 @@ static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
 		table_behind(lines->table, text);
 	}
 	lines->blocked_ns = row->blocked_ns;
+	add_group_line(view, lines, row);
 	for (size_t i = 0; i < shown; i++)
 		add_part_line(view, lines, parts[i].function, parts[i].thread,
-			      parts[i].tid, parts[i].ns, row->held);
+			      parts[i].tid, parts[i].ns, row->held,
+			      parts[i].stack);
 	for (size_t i = shown; i < count; i++)
 		rest_ns += parts[i].ns;
 	snprintf(text, sizeof(text), "%s by %zu more (--limit 0)",
@@ -176,7 +236,7 @@ static void add_waiter_to_table(const struct lock_view *view,
 	lines->blocked_ns = row->blocked_ns;
 	for (size_t i = 0; i < shown; i++)
 		add_part_line(view, lines, parts[i].function, parts[i].thread,
-			      parts[i].tid, parts[i].ns, parts[i].held);
+			      parts[i].tid, parts[i].ns, parts[i].held, 0);
 	for (size_t i = shown; i < count; i++)
 		rest_ns += parts[i].ns;
 	snprintf(text, sizeof(text), "held or woken by %zu more (--limit 0)",
@@ -217,6 +277,30 @@ static int print_waiter_table(const struct lock_view *view, FILE *out)
 	return err;
 }
 
+static void say_missing_stacks(const struct lock_view *view, FILE *out)
+{
+	uint64_t held_ns = 0;
+	bool has_wakers = false;
+	char text[SIZE_TEXT];
+
+	for (uint32_t i = 0; i < view->list.sums.parts.count; i++) {
+		const struct lock_part *part = &view->list.parts[i];
+
+		if (!lock_list_row(&view->list, part->row)->held)
+			has_wakers = true;
+		else if (!part->stack)
+			held_ns += part->ns;
+	}
+	if (held_ns)
+		fprintf(out,
+			"  No stack for holders of %s: readers have no ids, "
+			"and other threads had no recorded call when they "
+			"released the lock.\n",
+			size_format_ns(held_ns, text));
+	if (has_wakers)
+		fputs("  No stacks for wakers: only holders have them.\n", out);
+}
+
 static int print_lock_table(const struct lock_view *view, size_t count,
 			    FILE *out)
 {
@@ -225,7 +309,8 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 		{ "mean", 9, false, 2 },	  { "held", 9, false, 3 },
 		{ "longest hold", 12, false, 1 },
 	};
-	const uint32_t locks = view->list.sums.rows.count;
+	const uint32_t rows = view->list.sums.rows.count;
+	uint32_t locks = 0;
 	char text[SIZE_TEXT], number[SIZE_TEXT];
 	uint64_t blocked_ns = 0, waits = 0;
 	struct table table;
@@ -237,7 +322,8 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 	table.full_names = true;
 	for (size_t i = 0; i < count; i++)
 		add_lock_row(view, &lines, view->list.order[i]);
-	for (uint32_t i = 0; i < locks; i++) {
+	for (uint32_t i = 0; i < rows; i++) {
+		locks += lock_list_row(&view->list, i)->locks;
 		blocked_ns += lock_list_row(&view->list, i)->blocked_ns;
 		waits += lock_list_row(&view->list, i)->waits;
 	}
@@ -257,9 +343,11 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 			size_plural(view->list.sums.other_waits));
 	fputc('\n', out);
 	err = print_lock_lines(&lines, out);
-	if (!err && count < locks)
-		fprintf(out, "  (%zu of %u locks; all: --limit 0)\n", count,
-			locks);
+	if (!err && count < rows)
+		fprintf(out, "  (%zu of %u %s; all: --limit 0)\n", count, rows,
+			view->options->stacks ? "rows" : "locks");
+	if (!err && view->options->stacks)
+		say_missing_stacks(view, out);
 	if (!err && view->list.waiters.rows.count)
 		err = print_waiter_table(view, out);
 	return err ? err : fflush(out) || ferror(out) ? -EIO : 0;
@@ -318,19 +406,24 @@ static int read_locks(struct lock_view *view)
 			trace_command_log_open(options->dir, err);
 		return err;
 	}
-	err = lock_sums_make(view->list.waits, &range, options->thread,
-			     LOCK_SUMS_BY_LOCK, &met, &view->list.sums);
-	if (!err && !met) {
-		trace_command_say_thread(options->thread,
-					 view->list.waits->reader);
-		return -ENOENT;
-	}
-	if (!err && options->stacks) {
+	if (options->stacks) {
 		progress_begin(&progress, "reading the calls", true);
 		err = lock_list_read_stacks(&view->list, path, &range,
 					    options->thread, &tell);
 		progress_end(&progress);
 	}
+	if (!err)
+		err = lock_sums_make(view->list.waits, &range, options->thread,
+				     options->stacks ? LOCK_SUMS_BY_HOLDER
+						     : LOCK_SUMS_BY_LOCK,
+				     &met, &view->list.sums);
+	if (!err && !met) {
+		trace_command_say_thread(options->thread,
+					 view->list.waits->reader);
+		return -ENOENT;
+	}
+	if (!err && options->stacks)
+		err = lock_groups_make(&view->list.sums, view->list.waits);
 	if (err == -ENOMEM)
 		log_err("out of memory");
 	else if (err)

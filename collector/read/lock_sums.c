@@ -110,6 +110,7 @@ static int intern_lock_row(struct lock_sums *sums,
 	if (!got)
 		return 0;
 	(*row)->range = (struct time_range){ UINT64_MAX, 0 };
+	(*row)->locks = 1;
 	got = pool_intern(&sums->first,
 			  &(struct lock_first){ .process = key.process,
 						.lock = key.lock,
@@ -377,7 +378,10 @@ static int make_lock_rows(struct lock_sums *sums,
 		if (intern_lock_row(sums, wait, &row))
 			return -ENOMEM;
 		row->waits++;
-		row->range.from_ns = MIN(row->range.from_ns, cut.from_ns);
+		if (cut.from_ns < row->range.from_ns) {
+			row->range.from_ns = cut.from_ns;
+			row->first_stack = wait->stack;
+		}
 		row->range.to_ns = MAX(row->range.to_ns, cut.to_ns);
 		row->blocked_ns += cut.to_ns - cut.from_ns;
 	}
@@ -417,19 +421,17 @@ static int count_holders(struct lock_sums *sums, struct trace_waits *waits,
 	for (size_t i = 0; i < edges->share_count; i++) {
 		const struct hold_share *share = &edges->shares[i];
 		const struct trace_hold *hold = &waits->holds[share->hold];
-		struct lock_part part = {
-			.row = share->row,
-			.function = hold->in,
-			.thread = hold->by,
-			.stack = sums->by == LOCK_SUMS_BY_HOLDER ? hold->stack
-								 : 0,
-			.times = 1,
-			.ns = share->ns
-		};
+		struct lock_part part = { .row = share->row,
+					  .function = hold->in,
+					  .thread = hold->by,
+					  .times = 1,
+					  .ns = share->ns };
 
 		if (!hold->by) {
 			part.tid = (uint32_t)hold->thread->tid;
 			part.thread = lock_thread_name(waits, hold->thread);
+			if (sums->by == LOCK_SUMS_BY_HOLDER)
+				part.stack = hold->stack;
 		}
 		if (count_part(sums, &part))
 			return -ENOMEM;

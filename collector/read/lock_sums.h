@@ -37,10 +37,14 @@ enum lock_sums_by {
 struct lock_row {
 	uint32_t process; /* number of its track; UINT32_MAX: unknown */
 	uint32_t lock; /* 0: other objects, with LOCK_SUMS_BY_WAITER */
-	uint32_t stack; /* of its waits, with LOCK_SUMS_BY_WAITER; else 0 */
-	uint32_t unused;
+	/* With LOCK_SUMS_BY_WAITER: of its waits. In a group: of the first wait
+	 * for each of its locks. Otherwise 0. */
+	uint32_t stack;
+	uint32_t kind; /* in a group: 1 if it has holds; otherwise 0 */
 	uint64_t waits, blocked_ns;
 	struct time_range range; /* of its waits */
+	uint32_t first_stack; /* of the first one; 0: unknown */
+	uint32_t locks; /* of a group; otherwise 1 */
 	uint32_t next; /* row of the same lock; LOCK_ROW_NONE: the last one */
 	bool held; /* it has holds; otherwise wakers */
 	uint64_t holds, held_ns, longest_ns; /* while others waited */

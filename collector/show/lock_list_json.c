@@ -136,8 +136,23 @@ int lock_list_read_stacks(struct lock_list *list, const char *path,
 
 /* --- JSON ----------------------------------------------------------------- */
 
+/* Returns the functions of @stack, innermost first. */
+static json_t *wait_stack_json(const struct lock_list *list, uint32_t stack)
+{
+	const struct wait_frame *frame =
+		wait_stacks_frame(&list->stacks, stack);
+	json_t *functions = json_array();
+
+	for (; frame; frame = wait_stacks_frame(&list->stacks, frame->caller))
+		json_array_append_new(
+			functions,
+			json_text(lock_list_text(list, frame->function)));
+	return functions;
+}
+
 static json_t *lock_json(const struct lock_list *list, uint32_t number)
 {
+	const bool by_stack = list->sums.by == LOCK_SUMS_BY_HOLDER;
 	const struct lock_row *row = lock_list_row(list, number);
 	const struct trace_track *process =
 		trace_reader_track(list->waits->reader, row->process);
@@ -156,14 +171,23 @@ static json_t *lock_json(const struct lock_list *list, uint32_t number)
 		json_array_append_new(
 			parts,
 			json_pack(
-				"{s:o, s:o, s:I, s:I, s:I}", "function",
+				"{s:o, s:o, s:I, s:I, s:I, s:o*}", "function",
 				json_text(lock_list_text(list, part->function)),
 				"thread",
 				json_text(lock_list_text(list, part->thread)),
 				"tid", (json_int_t)part->tid, "times",
 				(json_int_t)part->times, "blocked_ns",
-				(json_int_t)part->ns));
+				(json_int_t)part->ns, "stack",
+				by_stack && row->held
+					? wait_stack_json(list, part->stack)
+					: NULL));
 	json_decref(parts);
+	if (by_stack)
+		json_object_update_new(
+			lock,
+			json_pack("{s:I, s:o}", "count", (json_int_t)row->locks,
+				  "first_wait",
+				  wait_stack_json(list, row->first_stack)));
 	json_object_update_new(
 		lock,
 		row->held

@@ -22,7 +22,8 @@ struct lock_list {
 	struct lock_part *parts; /* sorted by row, then by time */
 	bool has_processes; /* locks of several */
 
-	/* By lock_list_read_stacks(). */
+	/* By lock_list_read_stacks(). Rows and parts of sums have stacks if they
+	 * are sums by holder. */
 	bool has_stacks;
 	struct wait_stacks stacks;
 	struct lock_waiters waiters;

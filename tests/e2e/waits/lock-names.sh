@@ -108,6 +108,22 @@ mutex inner (liblibrary.so+N)
 mutex queue (pie+N)
 mutex server+0x8 (pie+N)'
 
+# --stacks: locks in no variable are one row for each stack that waited first.
+"$PERFREC" report --json --view lock --stacks pie.data >stacks.json ||
+	fail 'report --view lock --stacks'
+expect_eq 'locks with one stack' "$(jq -c '[.locks[] | select(.count > 1) |
+	[.count, .lock, .first_wait]]' stacks.json)" \
+	'[[2,"mutex first waited for in take, called by worker",["take","worker","run"]]]'
+expect_eq 'stacks of holders' "$(jq -c '[.locks[].holders[]?.stack] | unique' \
+	stacks.json)" '[["main"]]'
+for sum in .blocked_ns .waits .unknown_ns '(.hand_over_ns // 0)' \
+	'([.holders[]?.blocked_ns] | add // 0)'; do
+	expect_eq "the sum of $sum" "$(jq "[.locks[] | $sum] | add" stacks.json)" \
+		"$(jq "[.locks[] | $sum] | add" locks.json)"
+done
+run_ok "$PERFREC" report --view lock --stacks pie.data
+expect_match out '2 locks, first waited for in take < worker < run'
+
 # The library's exported variable is copied into the program.
 compile fixed -no-pie -fno-pie
 expect_eq 'names of locks at fixed addresses' "$(names fixed)" \

@@ -105,6 +105,8 @@ expect_eq 'the time that take waited for holders' "$(jq '[.functions[] |
 	select(.function == "take") | .holders[].blocked_ns] | add' \
 	functions.json)" "$(jq '[.locks[0].holders[].blocked_ns] | add' \
 	functions.json)"
+expect_eq 'stacks of holders' "$(jq -c '[.locks[0].holders[].stack] | unique' \
+	functions.json)" '[["commit","run"]]'
 run_ok "$PERFREC" report --view lock --stacks data
 expect_match out 'function, with its callees'
 

@@ -6,6 +6,7 @@
  */
 #include "collector/read/lock_sums.h"
 
+#include "collector/read/lock_groups.h"
 #include "collector/read/lock_waiters.h"
 #include "collector/read/wait_stacks.h"
 #include "tests/random.h"
@@ -23,6 +24,7 @@ static struct lock_waiters g_waiters;
 
 static void start(void)
 {
+	g_by = LOCK_SUMS_BY_LOCK;
 	rig_start(4);
 }
 
@@ -360,6 +362,80 @@ TEST(waits_without_calls_belong_to_no_function)
 	rig_call(0, WORK, 600, 700);
 	sum_waiters();
 	ck_assert_uint_eq(g_waiters.rows.count, 0);
+}
+
+/* The name of the innermost frame but @callers of @stack. */
+static const char *frame_name(uint32_t stack, int callers)
+{
+	const struct wait_frame *frame = wait_stacks_frame(&g_stacks, stack);
+
+	for (; frame && callers; callers--)
+		frame = wait_stacks_frame(&g_stacks, frame->caller);
+	return frame ? waits_name(frame->function) : "";
+}
+
+TEST(locks_of_objects_are_grouped_by_their_first_wait)
+{
+	const char *first = "mutex first waited for in take (0x10)";
+	const char *second = "mutex first waited for in take (0x20)";
+	const struct lock_part *parts;
+	const struct lock_row *row;
+
+	rig_begin(0, MAIN, 0);
+	rig_begin(0, TAKE, 90);
+	rig_end(0, 700);
+	rig_end(0, 900);
+	rig_begin(1, WORK, 10);
+	rig_begin(1, PUT, 20);
+	rig_end(1, 900);
+	rig_end(1, 950);
+	rig_wait(0, "[mutex 0x10]",
+		 "lock=mutex first waited for in take (0x10),woken_by=t1", 100,
+		 200, 0);
+	rig_wait(0, "[mutex 0x20]",
+		 "lock=mutex first waited for in take (0x20),woken_by=t1", 300,
+		 350, 0);
+	rig_wait(0, MUTEX, "lock=" LOCK ",woken_by=t1", 400, 410, 0);
+	/* The first one is held while nobody waits for it. */
+	rig_hold(1, 0, first, "put", 90, 340, 0);
+	rig_hold(1, 1, second, "put", 290, 345, 0);
+	rig_hold(1, 2, LOCK, "put", 395, 410, 0);
+	g_by = LOCK_SUMS_BY_HOLDER;
+	sum_waiters();
+	sum_all();
+	ck_assert_uint_eq(g_sums.rows.count, 3);
+	ck_assert_int_eq(lock_groups_make(&g_sums, g_waits), 0);
+	ck_assert_uint_eq(g_sums.rows.count, 2);
+	row = find_row("mutex first waited for in take");
+	ck_assert_uint_eq(row->locks, 2);
+	ck_assert_uint_eq(row->waits, 2);
+	ck_assert_uint_eq(row->blocked_ns, 150);
+	ck_assert_uint_eq(row->hand_over_ns, 5);
+	ck_assert_uint_eq(row->holds, 2);
+	ck_assert_str_eq(frame_name(row->stack, 0), "take");
+	ck_assert_str_eq(frame_name(row->stack, 1), "main");
+	ck_assert_str_eq(frame_name(row->stack, 2), "");
+	ck_assert_uint_eq(find_row(LOCK)->locks, 1);
+	ck_assert_uint_eq(find_row(LOCK)->stack, 0);
+	ck_assert_uint_eq(g_sums.parts.count, 2);
+	parts = g_sums.parts.items;
+	ck_assert_uint_eq(parts[0].ns, 145);
+	ck_assert_uint_eq(parts[0].times, 2);
+	ck_assert_str_eq(frame_name(parts[0].stack, 0), "put");
+	ck_assert_str_eq(frame_name(parts[0].stack, 1), "work");
+}
+
+TEST(locks_without_calls_around_their_first_wait_stay_apart)
+{
+	rig_wait(0, "[mutex 0x10]", "lock=mutex 0x10", 100, 200, 0);
+	rig_wait(0, "[mutex 0x20]", "lock=mutex 0x20", 300, 350, 0);
+	g_by = LOCK_SUMS_BY_HOLDER;
+	sum_waiters();
+	sum_all();
+	ck_assert_int_eq(lock_groups_make(&g_sums, g_waits), 0);
+	ck_assert_uint_eq(g_sums.rows.count, 2);
+	ck_assert_uint_eq(find_row("mutex 0x10")->blocked_ns, 100);
+	ck_assert_uint_eq(find_row("mutex 0x20")->blocked_ns, 50);
 }
 
 /* Of each thread the waits are of one function. */
