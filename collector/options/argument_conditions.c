@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/options/argument_conditions.h"
 
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "collector/names/call_layout.h"
 #include "collector/options/expression_text.h"
+#include "shared/compiler.h"
 
 /* --- values --------------------------------------------------------------- */
 
@@ -181,4 +184,76 @@ int argument_conditions_take(char *text, struct argument_conditions *out,
 	else
 		out->count = 0;
 	return found < 0 ? found : 0;
+}
+
+/* --- comparisons ---------------------------------------------------------- */
+
+bool argument_condition_names(const struct argument_condition *condition,
+			      const char *name, size_t bytes)
+{
+	const size_t prefix = CALL_ARGUMENT_PREFIX_BYTES;
+	const size_t wanted = strlen(condition->name);
+
+	if (bytes == wanted && !memcmp(name, condition->name, wanted))
+		return true;
+	return bytes == prefix + wanted &&
+	       !memcmp(name, CALL_ARGUMENT_PREFIX, prefix) &&
+	       !memcmp(name + prefix, condition->name, wanted);
+}
+
+/* Returns -1, 0 or 1: the value is less, equal or greater; 2: neither. */
+static int compare_number(const struct argument_value *value,
+			  const struct argument_condition *condition)
+{
+	__int128 wanted = condition->magnitude, number = value->number;
+
+	if (value->kind == ARGUMENT_REAL || !condition->is_whole) {
+		double real = value->kind == ARGUMENT_REAL ? value->real
+			      : value->kind == ARGUMENT_SIGNED
+				      ? (double)(int64_t)value->number
+				      : (double)value->number;
+
+		return real < condition->number	   ? -1
+		       : real > condition->number  ? 1
+		       : real == condition->number ? 0
+						   : 2;
+	}
+	if (condition->is_negative)
+		wanted = -wanted;
+	if (value->kind == ARGUMENT_SIGNED)
+		number = (int64_t)value->number;
+	return number < wanted ? -1 : number > wanted;
+}
+
+/* A text is compared as a glob. */
+static bool is_equal_text(const struct argument_value *value,
+			  const struct argument_condition *condition)
+{
+	char text[ARGUMENT_TEXT_BYTES];
+	size_t bytes = MIN(value->text_bytes, sizeof(text) - 1);
+
+	if (bytes)
+		memcpy(text, value->text, bytes);
+	text[bytes] = '\0';
+	return !strcmp(text, condition->text) ||
+	       !fnmatch(condition->text, text, 0);
+}
+
+bool argument_condition_holds(const struct argument_condition *condition,
+			      const struct argument_value *value)
+{
+	int order;
+
+	if (value->kind == ARGUMENT_TEXT) {
+		if (condition->greater != condition->less)
+			return false;
+		return is_equal_text(value, condition) == condition->equal;
+	}
+	if (!condition->is_number)
+		return false;
+	order = compare_number(value, condition);
+	return order < 0    ? condition->less
+	       : order == 0 ? condition->equal
+	       : order == 1 ? condition->greater
+			    : condition->greater && condition->less;
 }

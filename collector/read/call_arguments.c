@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "collector/read/call_arguments.h"
 
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/names/call_layout.h"
 #include "collector/options/argument_conditions.h"
-#include "shared/compiler.h"
 
 struct kept_argument {
 	size_t name_bytes, text_bytes;
@@ -96,76 +94,21 @@ struct call_arguments *call_arguments_add_result(
 
 /* --- conditions ---------------------------------------------------------- */
 
-/* "size" stands for args.size, which --args records. */
-static bool is_argument_of(const struct trace_argument *argument,
-			   const struct argument_condition *condition)
+static struct argument_value condition_value(
+	const struct trace_argument *argument)
 {
-	const size_t bytes = CALL_ARGUMENT_PREFIX_BYTES;
-
-	if (trace_argument_is(argument, condition->name))
-		return true;
-	return argument->name_bytes == bytes + strlen(condition->name) &&
-	       !memcmp(argument->name, CALL_ARGUMENT_PREFIX, bytes) &&
-	       !memcmp(argument->name + bytes, condition->name,
-		       argument->name_bytes - bytes);
-}
-
-/* Returns -1, 0 or 1: the argument is less, equal or greater; 2: neither. */
-static int compare_number(const struct trace_argument *argument,
-			  const struct argument_condition *condition)
-{
-	__int128 wanted = condition->magnitude, value = argument->number;
-
-	if (argument->kind == TRACE_ARGUMENT_DOUBLE || !condition->is_whole) {
-		double real = argument->kind == TRACE_ARGUMENT_DOUBLE
-				      ? argument->real
-			      : argument->kind == TRACE_ARGUMENT_INT
-				      ? (double)(int64_t)argument->number
-				      : (double)argument->number;
-
-		return real < condition->number	   ? -1
-		       : real > condition->number  ? 1
-		       : real == condition->number ? 0
-						   : 2;
-	}
-	if (condition->is_negative)
-		wanted = -wanted;
-	if (argument->kind == TRACE_ARGUMENT_INT)
-		value = (int64_t)argument->number;
-	return value < wanted ? -1 : value > wanted;
-}
-
-/* A text is compared as a glob. */
-static bool is_equal_text(const struct trace_argument *argument,
-			  const struct argument_condition *condition)
-{
-	char text[ARGUMENT_TEXT_BYTES];
-	size_t bytes = MIN(argument->text_bytes, sizeof(text) - 1);
-
-	if (bytes)
-		memcpy(text, argument->text, bytes);
-	text[bytes] = '\0';
-	return !strcmp(text, condition->text) ||
-	       !fnmatch(condition->text, text, 0);
-}
-
-static bool does_hold(const struct trace_argument *argument,
-		      const struct argument_condition *condition)
-{
-	int order;
-
-	if (argument->kind == TRACE_ARGUMENT_TEXT) {
-		if (condition->greater != condition->less)
-			return false;
-		return is_equal_text(argument, condition) == condition->equal;
-	}
-	if (!condition->is_number)
-		return false;
-	order = compare_number(argument, condition);
-	return order < 0    ? condition->less
-	       : order == 0 ? condition->equal
-	       : order == 1 ? condition->greater
-			    : condition->greater && condition->less;
+	return (struct argument_value){
+		.kind = argument->kind == TRACE_ARGUMENT_TEXT ? ARGUMENT_TEXT
+			: argument->kind == TRACE_ARGUMENT_DOUBLE
+				? ARGUMENT_REAL
+			: argument->kind == TRACE_ARGUMENT_INT
+				? ARGUMENT_SIGNED
+				: ARGUMENT_UNSIGNED,
+		.number = argument->number,
+		.real = argument->real,
+		.text = argument->text,
+		.text_bytes = argument->text_bytes,
+	};
 }
 
 uint32_t call_arguments_match(const struct trace_reader *reader,
@@ -179,10 +122,16 @@ uint32_t call_arguments_match(const struct trace_reader *reader,
 
 	while (conditions && trace_argument_next(reader, &copy, &argument))
 		for (uint32_t i = 0; i < conditions->count; i++) {
-			if (!is_argument_of(&argument, &conditions->list[i]))
+			const struct argument_condition *condition =
+				&conditions->list[i];
+			const struct argument_value value =
+				condition_value(&argument);
+
+			if (!argument_condition_names(condition, argument.name,
+						      argument.name_bytes))
 				continue;
 			*named |= 1u << i;
-			if (does_hold(&argument, &conditions->list[i]))
+			if (argument_condition_holds(condition, &value))
 				mask |= 1u << i;
 		}
 	return mask;
