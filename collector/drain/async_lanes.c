@@ -243,7 +243,8 @@ static uint32_t describe_edge(struct async_lanes *lanes,
 	}
 	if (edge->note)
 		note_encode(edge->note, edge->site, &lanes->names,
-			    &lanes->fields, &lanes->interned, &lanes->notes);
+			    &lanes->fields, &lanes->interned, NULL,
+			    &lanes->notes);
 	if (edge->thread && edge->thread[0])
 		note_text("perfrec.thread", edge->thread, &lanes->names,
 			  &lanes->fields, &lanes->interned);

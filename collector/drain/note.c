@@ -10,6 +10,7 @@
 #include "collector/drain/traceparent.h"
 #include "collector/names/call_layout.h"
 #include "collector/names/sites.h"
+#include "collector/options/argument_conditions.h"
 #include "collector/trace/fields.h"
 #include "shared/compiler.h"
 
@@ -165,6 +166,7 @@ struct key {
 struct target {
 	struct seq_names *names;
 	struct bytes *fields, *interned;
+	struct note_match *match; /* or NULL */
 };
 
 static void put_annotation(const struct target *target, const struct key *key,
@@ -232,6 +234,31 @@ static bool put_arg_value(const struct arg *arg, size_t kept, struct bytes *out)
 	}
 }
 
+static void match_arg(struct note_match *match, const struct arg *arg,
+		      size_t kept, const struct key *key)
+{
+	struct argument_value value = {
+		.kind = arg->head.type == NOTE_STRING	? ARGUMENT_TEXT
+			: arg->head.type == NOTE_DOUBLE ? ARGUMENT_REAL
+			: arg->head.type == NOTE_INT	? ARGUMENT_SIGNED
+							: ARGUMENT_UNSIGNED,
+		.number = arg->head.type == NOTE_BOOL ? arg->head.value != 0
+						      : arg->head.value,
+		.text = arg->text,
+		.text_bytes = kept,
+	};
+
+	memcpy(&value.real, &arg->head.value, sizeof(value.real));
+	for (size_t i = 0; i < match->count; i++) {
+		if (!argument_condition_names(match->list[i], key->text,
+					      key->bytes))
+			continue;
+		match->named |= (uint8_t)(1u << i);
+		if (argument_condition_holds(match->list[i], &value))
+			match->held |= (uint8_t)(1u << i);
+	}
+}
+
 static bool put_arg(const struct target *target, const struct arg *arg,
 		    const struct key *key)
 {
@@ -246,6 +273,8 @@ static bool put_arg(const struct target *target, const struct arg *arg,
 	good = put_arg_value(arg, kept, &value);
 	if (good)
 		put_annotation(target, key, &value);
+	if (good && target->match)
+		match_arg(target->match, arg, kept, key);
 	if (good && cut) {
 		struct key length;
 		struct bytes length_value = { 0 };
@@ -459,9 +488,10 @@ static bool put_call_value(const struct note *note, uint32_t count,
 void note_encode_words(const struct note *note,
 		       const struct call_layout *layout, bool is_end,
 		       struct seq_names *names, struct bytes *fields,
-		       struct bytes *interned, struct note_counts *counts)
+		       struct bytes *interned, struct note_match *match,
+		       struct note_counts *counts)
 {
-	const struct target target = { names, fields, interned };
+	const struct target target = { names, fields, interned, match };
 	uint32_t count = is_end ? THUNK_WORDS_EXIT : layout->words;
 	char name[CALL_ARGUMENT_PREFIX_BYTES + CALL_NAME_BYTES] =
 		CALL_ARGUMENT_PREFIX;
@@ -490,9 +520,10 @@ void note_encode_words(const struct note *note,
 
 void note_encode(const struct note *note, const struct site *site,
 		 struct seq_names *names, struct bytes *fields,
-		 struct bytes *interned, struct note_counts *counts)
+		 struct bytes *interned, struct note_match *match,
+		 struct note_counts *counts)
 {
-	const struct target target = { names, fields, interned };
+	const struct target target = { names, fields, interned, match };
 
 	put_args(note, site, &target, counts);
 	for (uint32_t i = 0; i < note->flow_count; i++)
@@ -518,7 +549,7 @@ static void put_own(const char *key, const struct target *target,
 void note_number(const char *key, uint64_t value, struct seq_names *names,
 		 struct bytes *fields, struct bytes *interned)
 {
-	const struct target target = { names, fields, interned };
+	const struct target target = { names, fields, interned, NULL };
 	struct bytes out = { 0 };
 
 	bytes_field(&out, TAG_DEBUG_ANNOTATION_INT_VALUE, value);
@@ -528,7 +559,7 @@ void note_number(const char *key, uint64_t value, struct seq_names *names,
 void note_text(const char *key, const char *text, struct seq_names *names,
 	       struct bytes *fields, struct bytes *interned)
 {
-	const struct target target = { names, fields, interned };
+	const struct target target = { names, fields, interned, NULL };
 	struct bytes out = { 0 };
 
 	bytes_text(&out, TAG_DEBUG_ANNOTATION_STRING_VALUE, text, strlen(text));

@@ -15,6 +15,7 @@
 #include "collector/base/bytes.h"
 #include "shared/record_ext.h"
 
+struct argument_condition;
 struct call_layout;
 struct encode_event;
 struct seq_names;
@@ -67,21 +68,32 @@ void note_free(struct note *note);
 /* Returns the memory of a copy; 0 for NULL. */
 size_t note_bytes(const struct note *note);
 
+/* Conditions of triggers on arguments. */
+struct note_match {
+	const struct argument_condition *const *list;
+	size_t count; /* at most 8 */
+	uint8_t held; /* those that an argument fulfilled, as bits */
+	uint8_t named; /* those whose argument any note had */
+};
+
 /*
  * Appends all of @note except a name and a time to @fields, the fields of a
  * TrackEvent. Texts that are new on the sequence of @names are appended to
  * @interned, fields of InternedData. @site has the keys of arguments without
- * one; NULL: the event has no site.
+ * one; NULL: the event has no site. Compares the arguments with @match, which
+ * may be NULL.
  */
 void note_encode(const struct note *note, const struct site *site,
 		 struct seq_names *names, struct bytes *fields,
-		 struct bytes *interned, struct note_counts *counts);
+		 struct bytes *interned, struct note_match *match,
+		 struct note_counts *counts);
 /* Appends the arguments of a call by its @layout, which is of EXT_WORDS, or its
  * result if @is_end. Values that are missing are counted as cut_args. */
 void note_encode_words(const struct note *note,
 		       const struct call_layout *layout, bool is_end,
 		       struct seq_names *names, struct bytes *fields,
-		       struct bytes *interned, struct note_counts *counts);
+		       struct bytes *interned, struct note_match *match,
+		       struct note_counts *counts);
 /* Append an argument of perfrec's own, in the same way. */
 void note_number(const char *key, uint64_t value, struct seq_names *names,
 		 struct bytes *fields, struct bytes *interned);

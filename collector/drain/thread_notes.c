@@ -71,6 +71,7 @@ struct thread_notes {
 	struct thread *thread;
 	struct replay *pending; /* note is for its next record; or NULL */
 	struct note note;
+	struct note_match match; /* of triggers, with the current event */
 	struct bytes fields, interned; /* of the current event */
 	struct sequence_names *sequences;
 	uint32_t sequence_count, sequence_room;
@@ -133,7 +134,7 @@ static bool put_event_note(struct thread_notes *notes, struct replay *replay,
 	named = note_name(&notes->note, names, &notes->fields,
 			  &notes->interned);
 	note_encode(&notes->note, site, names, &notes->fields, &notes->interned,
-		    &notes->counts);
+		    &notes->match, &notes->counts);
 	return named;
 }
 
@@ -165,13 +166,15 @@ static void describe_call(struct thread_notes *notes, struct replay *replay,
 	bytes_clear(&notes->fields);
 	bytes_clear(&notes->interned);
 	note_encode_words(&notes->note, layout, !event->name_iid, names,
-			  &notes->fields, &notes->interned, &notes->counts);
+			  &notes->fields, &notes->interned, &notes->match,
+			  &notes->counts);
 	take_note_fields(notes, event);
 }
 
-/* replay_note.describe: adds the prefixes of one begin or end. */
-static void describe_span(struct replay_note *note, struct replay *replay,
-			  uint64_t function, struct encode_event *event)
+/* replay_note.describe: adds the prefixes of one begin or end, and returns the
+ * conditions of triggers that they fulfil. */
+static uint8_t describe_span(struct replay_note *note, struct replay *replay,
+			     uint64_t function, struct encode_event *event)
 {
 	/* The hook is the first member. */
 	struct thread_notes *notes = (struct thread_notes *)note;
@@ -181,15 +184,16 @@ static void describe_span(struct replay_note *note, struct replay *replay,
 			: NULL;
 	bool is_end = !event->name_iid;
 
+	notes->match.held = 0;
 	if (notes->note.has_words && !site) {
 		describe_call(notes, replay, function, event);
-		return;
+		return notes->match.held;
 	}
 	if (!site || notes->note.has_words || notes->note.has_at ||
 	    (is_end && notes->note.has_name))
 		notes->counts.odd_prefixes++;
 	if (!site)
-		return;
+		return 0;
 	if (is_end)
 		notes->note.has_name = false;
 	bytes_clear(&notes->fields);
@@ -197,6 +201,7 @@ static void describe_span(struct replay_note *note, struct replay *replay,
 	if (put_event_note(notes, replay, site))
 		event->name_iid |= ENCODE_NAMELESS;
 	take_note_fields(notes, event);
+	return notes->match.held;
 }
 
 /* --- one event ----------------------------------------------------------- */
@@ -504,6 +509,8 @@ static struct thread_notes *notes_of(struct thread *thread)
 	if (notes) {
 		notes->hook.describe = describe_span;
 		notes->thread = thread;
+		notes->match.count = triggers_conditions(triggers_of(notes),
+							 &notes->match.list);
 		pool_init(&notes->counters,
 			  recording_setup(recording_of_notes(thread))->budget,
 			  sizeof(struct counter),
@@ -762,6 +769,7 @@ void thread_notes_release(struct thread *thread, struct totals *totals)
 				    thread->sequence);
 	for (uint32_t i = 0; i < notes->sequence_count; i++)
 		seq_names_release(&notes->sequences[i].names);
+	triggers_name_conditions(triggers_of(notes), notes->match.named);
 	free(notes->sequences);
 	pool_release(&notes->counters);
 	note_release(&notes->note);

@@ -58,9 +58,10 @@ static uint64_t tell_bound(void *context, uint64_t function)
 
 static void fire_call(struct thread *thread,
 		      const struct cct_function *function, uint64_t begin_ns,
-		      uint64_t end_ns, uint64_t took_ns)
+		      uint64_t end_ns, uint64_t took_ns, uint8_t held)
 {
 	struct trigger_call call = {
+		.held = held,
 		.begin_ns = begin_ns,
 		.end_ns = end_ns,
 		.took_ns = took_ns,
@@ -72,9 +73,10 @@ static void fire_call(struct thread *thread,
 }
 
 static void take_slow(void *context, const struct cct_node *node,
-		      uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns)
+		      uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns,
+		      uint8_t held)
 {
-	fire_call(context, node->function, begin_ns, end_ns, took_ns);
+	fire_call(context, node->function, begin_ns, end_ns, took_ns, held);
 }
 
 void thread_triggers_begin(struct thread *thread, uint32_t worker,
@@ -117,7 +119,7 @@ static bool was_told(const struct thread_triggers *own, uint64_t begin_ns)
 }
 
 static void look_at_call(void *context, const struct cct_node *node,
-			 uint64_t begin_ns, uint64_t waited_ns)
+			 uint64_t begin_ns, uint64_t waited_ns, uint8_t held)
 {
 	struct look *look = context;
 	uint64_t slow_ns = node->function->slow_ns, took_ns;
@@ -130,7 +132,7 @@ static void look_at_call(void *context, const struct cct_node *node,
 		return;
 	if (!was_told(look->thread->triggers, begin_ns))
 		fire_call(look->thread, node->function, begin_ns, look->ns,
-			  took_ns);
+			  took_ns, held);
 	look->told[look->count++] = begin_ns;
 }
 

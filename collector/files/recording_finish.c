@@ -199,6 +199,25 @@ static void note_missing_triggers(struct recording *recording)
 	}
 }
 
+static void note_missing_arguments(struct recording *recording)
+{
+	const struct triggers *triggers = recording_setup(recording)->triggers;
+	const struct trigger *trigger;
+	const char *argument;
+	char text[256];
+	size_t at = 0;
+	int count = 0;
+
+	while (count++ < MISSING_MAX && (trigger = triggers_missing_argument(
+						 triggers, &at, &argument))) {
+		snprintf(text, sizeof(text),
+			 "--trigger '%.80s': no recorded call had the argument "
+			 "'%.80s'; see --args.",
+			 trigger->text, argument);
+		recording_note(recording, text);
+	}
+}
+
 /* By option: which functions or files no pattern matched, and where the user
  * finds names; NULL: where those of functions are. */
 static const struct {
@@ -304,6 +323,7 @@ int recording_finish(struct recording *recording)
 			 (unsigned long long)sums->totals.overflowed_stacks);
 	note_missing(recording);
 	note_missing_triggers(recording);
+	note_missing_arguments(recording);
 	write_losses(recording);
 	trace_file_flush(setup->trace);
 	flight_recorder_finish(recording);

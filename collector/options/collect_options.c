@@ -125,6 +125,15 @@ static int check_keep(const struct flight_mix *mix)
 	return OPTS_GO_ON;
 }
 
+static uint32_t count_conditions(const struct flight_options *flight)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < MIN(flight->trigger_count, TRIGGERS_MAX); i++)
+		count += flight->triggers[i].conditions.count;
+	return count;
+}
+
 int flight_mix_check(const struct flight_mix *mix)
 {
 	const struct flight_options *flight = &mix->options;
@@ -140,6 +149,12 @@ int flight_mix_check(const struct flight_mix *mix)
 		log_err("--trigger: give at most %d triggers; FUNC and NAME "
 			"may be patterns",
 			TRIGGERS_MAX);
+		return OPTS_WRONG;
+	}
+	if (count_conditions(flight) > TRIGGER_CONDITIONS_MAX) {
+		log_err("--trigger: give at most %u conditions on arguments in "
+			"all triggers",
+			TRIGGER_CONDITIONS_MAX);
 		return OPTS_WRONG;
 	}
 	if (flight->on && mix->never) {

@@ -141,6 +141,23 @@ static int read_call(const char *text, size_t at, struct trigger *out,
 	return read_trigger_bound(text, &comparison, out, error);
 }
 
+/* Parses a call with or without conditions on its arguments. */
+static int read_call_with_conditions(const char *text, size_t at,
+				     struct trigger *out,
+				     struct expression_error *error)
+{
+	char *plain = strdup(text);
+	int err;
+
+	if (!plain)
+		return expression_fail(error, at, "out of memory");
+	err = argument_conditions_take(plain, &out->conditions, error);
+	if (!err)
+		err = read_call(plain, at, out, error);
+	free(plain);
+	return err;
+}
+
 /* --- counters, annotations, signals, crashes ----------------------------- */
 
 static int read_counter(const char *text, size_t at, struct trigger *out,
@@ -224,7 +241,7 @@ static const struct trigger_word {
 	enum trigger_kind kind;
 	trigger_reader *read;
 } words[] = {
-	{ "call", TRIGGER_CALL, read_call },
+	{ "call", TRIGGER_CALL, read_call_with_conditions },
 	{ "counter", TRIGGER_COUNTER, read_counter },
 	{ "annotation", TRIGGER_ANNOTATION, read_annotation },
 	{ "signal", TRIGGER_SIGNAL, read_signal },
@@ -247,21 +264,6 @@ static const struct trigger_word *first_word(const char *text, size_t at)
 	return NULL;
 }
 
-/* A condition on arguments would match no function. */
-static int refuse_conditions(const char *text, struct expression_error *error)
-{
-	struct argument_conditions conditions;
-	char *copy = strdup(text);
-	int err = copy ? argument_conditions_take(copy, &conditions, error) : 0;
-
-	if (copy && !err && conditions.count)
-		err = expression_fail(error, strcspn(text, "("),
-				      "perfrec find compares arguments, and "
-				      "triggers do not");
-	free(copy);
-	return err;
-}
-
 int trigger_parse(const char *text, struct trigger *out,
 		  struct expression_error *error)
 {
@@ -273,11 +275,8 @@ int trigger_parse(const char *text, struct trigger *out,
 		return expression_fail(error, at,
 				       "give a trigger, such as 'FUNC > 10ms' "
 				       "or 'counter NAME > 100'");
-	if ((!word || word->kind == TRIGGER_CALL) &&
-	    refuse_conditions(text, error))
-		return -EINVAL;
 	if (!word)
-		return read_call(text, at, out, error);
+		return read_call_with_conditions(text, at, out, error);
 	out->kind = word->kind;
 	return word->read(text, at + strlen(word->word), out, error);
 }

@@ -3,6 +3,9 @@
  * trigger - parses an event that makes the flight recorder write a snapshot:
  *
  *   FUNC > TIME            a call of FUNC took longer: parse* > 10ms
+ *   FUNC(CONDITIONS) > TIME
+ *                          the same, with conditions on its arguments
+ *                          (argument_conditions.h): read_page(size > 4096) > 1ms
  *   FUNC > [K x] p99       a call took longer than K times the duration that
  *                          99 % of the calls of FUNC stay below: f > 5 x p99
  *   counter NAME > NUMBER  the counter rose above NUMBER: counter queue > 100
@@ -22,10 +25,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collector/options/argument_conditions.h"
 #include "collector/options/expression.h"
 
 #define TRIGGERS_MAX 30
 #define TRIGGER_TIMES_MAX 1e6
+/* Of all triggers together: a call has a bit for each. */
+#define TRIGGER_CONDITIONS_MAX 8u
 
 enum trigger_kind {
 	TRIGGER_CALL, /* by its time: min_ns */
@@ -40,6 +46,7 @@ struct trigger {
 	const char *text; /* as it was given */
 	enum trigger_kind kind;
 	char name[EXPRESSION_GLOB]; /* FUNC or NAME; "": any */
+	struct argument_conditions conditions; /* of TRIGGER_CALL, _P99 */
 	uint64_t min_ns; /* of TRIGGER_CALL: a call that takes as long, or
 			  * longer */
 	double times; /* of TRIGGER_P99: longer than so many times the p99; or

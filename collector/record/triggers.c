@@ -32,6 +32,7 @@ _Static_assert(TRIGGERS_MAX + OWN <= 32, "a set is a mask");
 
 struct gate {
 	const struct trigger *trigger;
+	uint8_t conditions; /* bits in trigger_call.held */
 	uint64_t fired; /* number of times; atomic */
 	uint32_t met; /* 1: a function, annotation or counter matched its name;
 		       * atomic */
@@ -56,14 +57,29 @@ struct triggers {
 	pid_t crashed;
 	uint32_t of_kind[TRIGGER_CRASH + 1];
 	struct trigger own[OWN]; /* their text is "" */
+	const struct argument_condition *condition[TRIGGER_CONDITIONS_MAX];
+	uint32_t condition_count;
+	/* By condition, 1: a call had its argument; atomic. */
+	uint32_t named[TRIGGER_CONDITIONS_MAX];
 	struct gate gate[];
 };
 
 static void add_trigger(struct triggers *triggers,
 			const struct trigger *trigger)
 {
-	triggers->of_kind[trigger->kind] |= 1u << triggers->count;
-	triggers->gate[triggers->count++].trigger = trigger;
+	struct gate *gate = &triggers->gate[triggers->count];
+
+	triggers->of_kind[trigger->kind] |= 1u << triggers->count++;
+	gate->trigger = trigger;
+	for (uint32_t i = 0; i < trigger->conditions.count; i++) {
+		uint32_t bit = triggers->condition_count;
+
+		if (bit == TRIGGER_CONDITIONS_MAX)
+			break; /* refused by flight_mix_check() */
+		gate->conditions |= (uint8_t)(1u << bit);
+		triggers->condition[triggers->condition_count++] =
+			&trigger->conditions.list[i];
+	}
 }
 
 int triggers_new(const struct trigger *list, size_t count,
@@ -285,6 +301,21 @@ uint32_t triggers_of_function(struct triggers *triggers, const char *name,
 	return set;
 }
 
+size_t triggers_conditions(const struct triggers *triggers,
+			   const struct argument_condition *const **list)
+{
+	*list = triggers ? triggers->condition : NULL;
+	return triggers ? triggers->condition_count : 0;
+}
+
+void triggers_name_conditions(struct triggers *triggers, uint8_t named)
+{
+	for (uint32_t i = 0; triggers && i < triggers->condition_count; i++)
+		if (named >> i & 1)
+			/* relaxed: a flag that is set once */
+			atom_store_rlx(&triggers->named[i], 1);
+}
+
 uint32_t triggers_relative(const struct triggers *triggers, uint32_t set)
 {
 	return set & triggers->of_kind[TRIGGER_P99];
@@ -323,7 +354,9 @@ void triggers_call(struct triggers *triggers, const struct trigger_call *call)
 
 	while (left && ns < bound) {
 		gate = take_first(triggers, &left);
-		bound = slow_ns(gate->trigger, call->p99_ns);
+		bound = (gate->conditions & ~call->held) == 0
+				? slow_ns(gate->trigger, call->p99_ns)
+				: UINT64_MAX;
 	}
 	if (!gate || ns < bound || extend_held(gate, call))
 		return;
@@ -512,6 +545,28 @@ const struct trigger *triggers_missing(const struct triggers *triggers,
 		/* relaxed: no thread records any more */
 		if (gate->trigger->name[0] && !atom_load_rlx(&gate->met))
 			return gate->trigger;
+	}
+	return NULL;
+}
+
+const struct trigger *triggers_missing_argument(const struct triggers *triggers,
+						size_t *at,
+						const char **argument)
+{
+	while (triggers && *at < triggers->count) {
+		const struct gate *gate = &triggers->gate[(*at)++];
+
+		/* relaxed: no thread records any more */
+		if (!atom_load_rlx(&gate->met))
+			continue;
+		for (uint32_t i = 0; i < triggers->condition_count; i++) {
+			/* relaxed: as above */
+			if (!(gate->conditions >> i & 1) ||
+			    atom_load_rlx(&triggers->named[i]))
+				continue;
+			*argument = triggers->condition[i]->name;
+			return gate->trigger;
+		}
 	}
 	return NULL;
 }

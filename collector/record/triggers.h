@@ -19,6 +19,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct argument_condition;
 struct flight_queue;
 struct trigger;
 struct triggers;
@@ -49,8 +50,16 @@ uint32_t triggers_relative(const struct triggers *triggers, uint32_t set);
 uint64_t triggers_slow_ns(const struct triggers *triggers, uint32_t set,
 			  uint64_t p99_ns);
 
+/* Returns the number of conditions on arguments, at most 8, and sets *@list to
+ * them. Condition I is bit I of trigger_call.held. */
+size_t triggers_conditions(const struct triggers *triggers,
+			   const struct argument_condition *const **list);
+/* Reports that calls had the arguments of these conditions, as bits. */
+void triggers_name_conditions(struct triggers *triggers, uint8_t named);
+
 struct trigger_call {
 	uint32_t set;
+	uint8_t held; /* conditions that its arguments fulfil */
 	const char *function;
 	uint64_t p99_ns; /* 0: unknown */
 	uint64_t begin_ns, end_ns;
@@ -58,7 +67,8 @@ struct trigger_call {
 	pid_t pid, tid;
 };
 /* Reports a call that has ended, or that is still open. Fires the first trigger
- * of the set whose bound it reaches. @triggers is not NULL. */
+ * of the set whose conditions it fulfils and whose bound it reaches. @triggers
+ * is not NULL. */
 void triggers_call(struct triggers *triggers, const struct trigger_call *call);
 
 /* --- others -------------------------------------------------------------- */
@@ -93,5 +103,10 @@ uint64_t triggers_fired(const struct triggers *triggers);
  * never matched, and moves *@at behind it. Returns NULL at the end. */
 const struct trigger *triggers_missing(const struct triggers *triggers,
 				       size_t *at);
+/* The same for triggers whose FUNC matched, with a condition on an argument that
+ * no call had. Sets *@argument to its name. */
+const struct trigger *triggers_missing_argument(const struct triggers *triggers,
+						size_t *at,
+						const char **argument);
 
 #endif

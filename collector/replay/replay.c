@@ -373,12 +373,14 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 	replay->mid_call = false;
 }
 
-static void write_noted(struct replay *replay, uint64_t ns, uint64_t function,
-			struct encode_event event)
+/* Writes the begin or end of the call of @frame with its note. */
+static void write_noted(struct replay *replay, uint64_t ns,
+			struct replay_frame *frame, struct encode_event event)
 {
 	struct replay_note *note = replay->note;
 
-	note->describe(note, replay, function, &event);
+	frame->held |= note->describe(note, replay, record_payload(frame->word),
+				      &event);
 	write_encoded(replay, ns, &event);
 }
 
@@ -452,8 +454,7 @@ static void write_end(struct replay *replay, uint64_t ns, uint64_t waited_ns,
 	if (cause != REPLAY_ENDED)
 		write_repair(replay, ns, waited_ns, cause);
 	else if (replay->note)
-		write_noted(replay, ns, record_payload(replay->top[1].word),
-			    event);
+		write_noted(replay, ns, replay->top + 1, event);
 	else if (waited_ns)
 		write_encoded(replay, ns, &event);
 	else
@@ -1080,7 +1081,7 @@ static void push_span(struct replay *replay, uint64_t word, uint64_t ns)
 	replay->top->written = true;
 	if (replay->note) {
 		replay->top->noted = true;
-		write_noted(replay, ns, record_payload(word),
+		write_noted(replay, ns, replay->top,
 			    (struct encode_event){
 				    .type = OUT_BEGIN,
 				    .name_iid = node->function->begin.name_iid,
@@ -1937,7 +1938,8 @@ void replay_each_open(const struct replay *replay, size_t most,
 		frame++;
 		if (!is_frame_withheld(frame) && !is_detached(frame))
 			visit(context, frame->node, frame->begin_ns,
-			      replay->counts.wait_ns - frame->waited_ns);
+			      replay->counts.wait_ns - frame->waited_ns,
+			      frame->held);
 	}
 }
 

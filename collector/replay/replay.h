@@ -58,10 +58,12 @@ struct replay_sink {
 	 * may change it later (cct_function.slow_ns). NULL: reports none. */
 	uint64_t (*slow_ns)(void *context, uint64_t function);
 	/* Reports an ended call of @node that took this long. @took_ns excludes
-	 * waits for the collector. The callback must be fast, because it runs
-	 * in the middle of a piece of the ring. */
+	 * waits for the collector; @held is of its notes (struct replay_note).
+	 * The callback must be fast, because it runs in the middle of a piece
+	 * of the ring. */
 	void (*slow)(void *context, const struct cct_node *node,
-		     uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns);
+		     uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns,
+		     uint8_t held);
 };
 
 /* The program's note on the next begin or end (thread_notes.c). Replay asks for
@@ -69,9 +71,10 @@ struct replay_sink {
 struct replay_note {
 	/* Sets the fields and the interned data of @event, the start or end of
 	 * @function. Clears event->name_iid if the program named the slice
-	 * itself. */
-	void (*describe)(struct replay_note *note, struct replay *replay,
-			 uint64_t function, struct encode_event *event);
+	 * itself. Returns bits that replay keeps with the call: its notes'
+	 * together are the call's @held. */
+	uint8_t (*describe)(struct replay_note *note, struct replay *replay,
+			    uint64_t function, struct encode_event *event);
 };
 
 enum replay_cause {
@@ -232,9 +235,9 @@ int replay_take_turns(struct replay *replay);
 
 /* Calls @visit for each open and counted call, the outermost first, at most
  * @most times. @waited_ns: the time in the call that the program has waited for
- * the collector. */
+ * the collector. @held as in struct replay_sink. */
 typedef void replay_open(void *context, const struct cct_node *node,
-			 uint64_t begin_ns, uint64_t waited_ns);
+			 uint64_t begin_ns, uint64_t waited_ns, uint8_t held);
 void replay_each_open(const struct replay *replay, size_t most,
 		      replay_open *visit, void *context);
 

@@ -23,9 +23,10 @@ struct replay_frame {
 	bool written; /* a slice of the trace, whose begin is written or
 		       * pending */
 	bool noted; /* its BEGIN in the trace has more than a name */
+	uint8_t held; /* bits of replay_note.describe() */
 	/* run_fast() leaves these alone: they are false beyond the top. */
-	bool cut; /* too deep: see replay_limit(); node as of a phantom */
-	bool flat; /* an excluded function: adds no depth */
+	bool cut : 1; /* too deep: see replay_limit(); node as of a phantom */
+	bool flat : 1; /* an excluded function: adds no depth */
 };
 
 #endif

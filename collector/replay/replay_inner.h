@@ -141,6 +141,7 @@ static inline void replay_set_frame(struct replay_frame *frame, uint64_t word,
 	frame->node = node;
 	frame->written = true;
 	frame->noted = false;
+	frame->held = 0;
 }
 
 /* Returns false if the record is not a block, or its site is unknown. */
@@ -164,7 +165,7 @@ static inline void replay_tell_slow(const struct replay *replay,
 
 	if (unlikely(took_ns >= frame->node->function->slow_ns) && sink->slow)
 		sink->slow(sink->context, frame->node, frame->begin_ns, ns,
-			   took_ns);
+			   took_ns, frame->held);
 }
 
 /*

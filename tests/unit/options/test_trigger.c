@@ -44,6 +44,39 @@ TEST(a_call_has_a_name_and_a_time, EACH(0, ARRAY_SIZE(calls)))
 }
 
 static const struct {
+	const char *text, *name, *argument[2];
+	uint32_t count;
+	uint64_t min_ns;
+} conditioned[] = {
+	{ "f(size > 4096) > 5ns", "f", { "size" }, 1, 6 },
+	{ "call f(a=1,ret<0) >= 5ns", "f", { "a", "ret" }, 2, 5 },
+	{ "ns::g<int>(text = \"a > b\") > 5ns",
+	  "ns::g<int>",
+	  { "text" },
+	  1,
+	  6 },
+	{ "crash(number = 6) > 5ns", "crash", { "number" }, 1, 6 },
+	{ "f(int, char*) > 5ns", "f(int, char*)", { NULL }, 0, 6 },
+};
+
+TEST(a_call_may_have_conditions_on_its_arguments,
+     EACH(0, ARRAY_SIZE(conditioned)))
+{
+	struct expression_error error;
+	struct trigger out;
+
+	ck_assert_int_eq(trigger_parse(conditioned[_i].text, &out, &error), 0);
+	ck_assert_int_eq(out.kind, TRIGGER_CALL);
+	ck_assert_str_eq(out.name, conditioned[_i].name);
+	ck_assert_uint_eq(out.min_ns, conditioned[_i].min_ns);
+	ck_assert_ptr_eq(out.text, conditioned[_i].text);
+	ck_assert_uint_eq(out.conditions.count, conditioned[_i].count);
+	for (uint32_t i = 0; i < out.conditions.count; i++)
+		ck_assert_str_eq(out.conditions.list[i].name,
+				 conditioned[_i].argument[i]);
+}
+
+static const struct {
 	const char *text, *name;
 	double times;
 	bool equal;
@@ -137,8 +170,9 @@ static const struct {
 } bad[] = {
 	{ "", 0, "give a trigger" },
 	{ "  ", 2, "give a trigger" },
-	{ "f(size > 4096) > 1ms", 1, "triggers do not" },
-	{ "call f(a = 1) > 1ms", 6, "triggers do not" },
+	{ "f(size > 4096, 1) > 1ms", 14, "NAME > NUMBER" },
+	{ "call f(a > ) > 1ms", 11, "a value to compare" },
+	{ "f(a=1,b=1,c=1,d=1) > 1ms", 14, "at most 3 conditions" },
 	{ "f", 1, "comparison is missing" },
 	{ "parse_request  ", 15, "comparison is missing" },
 	{ "operator>", 9, "comparison is missing" },

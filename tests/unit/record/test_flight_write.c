@@ -123,8 +123,8 @@ static bool excludes(void *context, uint64_t function)
 /* --- a thread ------------------------------------------------------------ */
 
 /* Gives some begins a name of their own or an argument. */
-static void describe(struct replay_note *note, struct replay *replay,
-		     uint64_t function, struct encode_event *event)
+static uint8_t describe(struct replay_note *note, struct replay *replay,
+			uint64_t function, struct encode_event *event)
 {
 	static const uint8_t name[] = { 0xba, 1, 4, 'n', 'o', 't', 'e' };
 	static const uint8_t argument[] = {
@@ -138,6 +138,7 @@ static void describe(struct replay_note *note, struct replay *replay,
 	event->field_bytes = own ? sizeof(name) : sizeof(argument);
 	if (own)
 		event->name_iid = 0;
+	return 0;
 }
 
 static struct replay_note g_note = { describe };

@@ -109,6 +109,52 @@ TEST(a_call_that_is_too_long_fires_the_first_trigger_of_its_function)
 	end();
 }
 
+static void call_with(uint32_t set, uint8_t held)
+{
+	const struct trigger_call call = { .set = set,
+					   .held = held,
+					   .function = "f",
+					   .begin_ns = 100,
+					   .end_ns = 100 + 2 * MS,
+					   .took_ns = 2 * MS };
+
+	triggers_call(g_triggers, &call);
+}
+
+TEST(a_call_fires_only_if_all_conditions_of_the_trigger_hold)
+{
+	const struct argument_condition *const *list;
+	const char *argument;
+	size_t at = 0;
+	uint32_t set;
+
+	BEGIN("f(a > 1, b = 2) > 1ms", "f(c = x) > 1ms", "g(d = 1) > 1ms");
+	ck_assert_uint_eq(triggers_conditions(g_triggers, &list), 4);
+	ck_assert_str_eq(list[0]->name, "a");
+	ck_assert_str_eq(list[2]->text, "x");
+	set = triggers_of_function(g_triggers, "f", "/m");
+	ck_assert_uint_eq(set, 3);
+	ck_assert_uint_eq(triggers_slow_ns(g_triggers, set, 0), MS + 1);
+	call_with(set, 0);
+	call_with(set, 1);
+	call_with(set, 2 + 8);
+	expect_none();
+	call_with(set, 4);
+	(void)take("f(c = x) > 1ms", "f");
+	call_with(set, 1 + 2 + 4);
+	(void)take("f(a > 1, b = 2) > 1ms", "f");
+	expect_none();
+	triggers_name_conditions(g_triggers, 1 + 4);
+	ck_assert_str_eq(
+		triggers_missing_argument(g_triggers, &at, &argument)->text,
+		"f(a > 1, b = 2) > 1ms");
+	ck_assert_str_eq(argument, "b");
+	/* No program had g. */
+	ck_assert_ptr_null(
+		triggers_missing_argument(g_triggers, &at, &argument));
+	end();
+}
+
 TEST(a_call_that_waited_for_the_collector_was_not_too_long)
 {
 	uint32_t set;

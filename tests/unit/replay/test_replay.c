@@ -257,9 +257,11 @@ static uint64_t tell_all(void *context, uint64_t function)
 }
 
 static void take_slow(void *context, const struct cct_node *node,
-		      uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns)
+		      uint64_t begin_ns, uint64_t end_ns, uint64_t took_ns,
+		      uint8_t held)
 {
 	(void)context;
+	(void)held;
 	ck_assert_uint_gt(end_ns - begin_ns, took_ns);
 	ck_assert_uint_eq(node->address, 2);
 	g_slow_ns[0]++;

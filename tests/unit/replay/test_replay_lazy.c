@@ -14,8 +14,8 @@
 #define MIN_NS 100
 
 /* Gives begins a name and ends an argument. */
-static void describe(struct replay_note *note, struct replay *replay,
-		     uint64_t function, struct encode_event *event)
+static uint8_t describe(struct replay_note *note, struct replay *replay,
+			uint64_t function, struct encode_event *event)
 {
 	/* TrackEvent: name "note"; or debug_annotations with a string_value. */
 	static const uint8_t name[] = { 0xba, 1, 4, 'n', 'o', 't', 'e' };
@@ -30,6 +30,7 @@ static void describe(struct replay_note *note, struct replay *replay,
 	event->name_iid |= is_end ? 0 : ENCODE_CATEGORY | ENCODE_NAMELESS;
 	event->fields = is_end ? argument : name;
 	event->field_bytes = is_end ? sizeof(argument) : sizeof(name);
+	return 0;
 }
 
 static struct replay_note g_note = { describe };
