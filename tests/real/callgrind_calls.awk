@@ -1,24 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Prints "NAME CALLS" for each function in a file of callgrind. A name stands behind
-# its number once, and later the number stands alone. A recursive function is also
-# NAME'2.
+# Prints "NAME CALLS" for each function in a file of callgrind that lies in a file whose
+# name matches the variable files: the C library has a getenv() as well as bash. A name
+# stands behind its number once, and later the number stands alone. A recursive function
+# is also NAME'2.
 
-function name_of(text,   number)
+# The name of text, "(NUMBER) NAME" or "(NUMBER)"; kind: o for files, f for functions.
+function name_of(kind, text,   number)
 {
 	number = text
 	sub(/ .*/, "", number)
 	if (text ~ / /) {
 		sub(/^[^ ]* /, "", text)
 		sub(/'[0-9]+$/, "", text)
-		name[number] = text
+		name[kind, number] = text
 	}
-	return name[number]
+	return name[kind, number]
 }
 
-/^fn=/ { name_of(substr($0, 4)) }
-/^cfn=/ { called = name_of(substr($0, 5)) }
-/^calls=/ { calls[called] += substr($1, 7) }
+/^ob=/ { object = name_of("o", substr($0, 4)) }
+/^fn=/ { name_of("f", substr($0, 4)) }
+/^cob=/ { called_object = name_of("o", substr($0, 5)) }
+/^cfn=/ { called = name_of("f", substr($0, 5)) }
+/^calls=/ {
+	if ((called_object ? called_object : object) ~ files)
+		calls[called] += substr($1, 7)
+	called_object = ""
+}
 
 END {
 	for (function_name in calls)

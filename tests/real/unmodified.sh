@@ -20,7 +20,7 @@
 #     redis       a server under load
 #
 # The output is the same, calls nest in the trace, and nothing is lost. Functions of
-# sqlite and lua that have a name are called as often as callgrind counts.
+# sqlite, lua, bash and perl that have a name are called as often as callgrind counts.
 #
 # usage: unmodified.sh [--patch] BUILD DIR [NAME...]
 #
@@ -113,13 +113,30 @@ record()
 	return $bad
 }
 
-# compare_calls COMMAND...: of named functions, with those of callgrind.
+# variables COMMAND...: the number of environment variables that COMMAND sets.
+variables()
+{
+	"$@" env -0 | tr -dc '\0' | wc -c
+}
+
+# compare_calls COMMAND...: of named functions, with those of callgrind. COMMAND must
+# not fork: callgrind counts the calls of the parent for the child as well. A shell makes
+# a variable of each of the environment, so callgrind gets as many as perfrec sets.
 compare_calls()
 {
 	type valgrind >/dev/null 2>&1 || return 0
-	valgrind -q --tool=callgrind --callgrind-out-file="$out/callgrind" "$@" \
-		</dev/null >"$out/valgrind" 2>&1
-	awk -f "$here/callgrind_calls.awk" "$out/callgrind" | sort >"$out/counted"
+	more=$(($(variables "$build/perfrec" record --quiet --patch --cpu=off \
+		--alloc=off -o "$out/env" --) - $(variables valgrind -q --tool=none)))
+	pad=
+	while [ "$more" -gt 0 ]; do
+		pad="$pad PAD_$more=1"
+		more=$((more - 1))
+	done
+	# shellcheck disable=SC2086 # several words
+	env $pad valgrind -q --tool=callgrind --callgrind-out-file="$out/callgrind" \
+		"$@" </dev/null >"$out/valgrind" 2>&1
+	awk -v files="$counted" -f "$here/callgrind_calls.awk" "$out/callgrind" |
+		sort >"$out/counted"
 	jq -r --arg files "$counted" '[.functions[] |
 		select(.module // "" | test($files))] | group_by(.name)[] |
 		"\(.[0].name) \([.[].calls] | add)"' "$out/data/summary.json" |
@@ -264,7 +281,15 @@ record_bash()
 		for i in {1..3000}; do seen[$((i * i % 97))]+=x; done
 		(exit 3) || echo "child: $?"
 		echo "${!seen[@]}" | tr " " "\n" | sort -n | cksum
-		trap "echo trapped" USR1; kill -USR1 $$; echo "${#seen[@]}"'
+		trap "echo trapped" USR1; kill -USR1 $$; echo "${#seen[@]}"' ||
+		return 1
+	counted=bash
+	# shellcheck disable=SC2016 # for bash
+	record bash -c 'declare -A seen
+		for i in {1..3000}; do seen[$((i * i % 97))]+=x; done
+		f() { local n=$1; ((n > 1)) && f $((n - 1)); return 0; }
+		f 50; [[ ${!seen[*]} == *9* ]] && echo "${#seen[@]}"
+		trap "echo trapped" USR1; kill -USR1 $$; printf "%s\n" a b c'
 }
 
 record_git()
@@ -297,6 +322,9 @@ record_sqlite()
 record_perl()
 {
 	need_package perl perl
+	counted=perl
+	# Otherwise the order of hashes is another one in each run.
+	export PERL_HASH_SEED=0
 	# shellcheck disable=SC2016 # for perl
 	record perl -e 'my %h; $h{$_ % 97} .= $_ for 1 .. 30000;
 		print join(",", map { length $h{$_} } sort keys %h), "\n";
