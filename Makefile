@@ -63,10 +63,11 @@ COLLECTOR_MAINS = collector/serve/collect_main.c \
 	  collector/command/perfrec_main.c collector/names/symbolize_main.c \
 	  collector/names/reader_main.c collector/push/push_main.c \
 	  collector/options/opts_dump_main.c
-COLLECTOR_SRC = $(filter-out $(COLLECTOR_MAINS),$(wildcard collector/*/*.c)) \
+COLLECTOR_SRC = $(filter-out $(COLLECTOR_MAINS),$(wildcard collector/*/*.c \
+	  collector/*/x86_64/*.c)) \
 	  $(wildcard shared/*.c)
 PROTO	= $(patsubst %.proto,$(O)/%.pb-c,$(wildcard proto/*.proto))
-COLLECTOR_ASM = $(wildcard collector/*/*_$(MACHINE).S)
+COLLECTOR_ASM = $(wildcard collector/*/$(MACHINE)/*_$(MACHINE).S)
 COLLECTOR_OBJ = $(COLLECTOR_SRC:%.c=$(O)/%.o) $(COLLECTOR_ASM:%.S=$(O)/%.o) \
 	  $(PROTO:%=%.o) $(EDGES:%.c=$(O)/%.o)
 # In the collector only: it times what the shim does (shared/own_cost.h).

@@ -47,11 +47,11 @@ complain 'libelf enters through elf_read.c and its readers' \
 		'collector/(names/(elf_(read|bounds|segments|stubs|twins)\.[ch]|line_starts\.[ch]|memory_image\.c)|profile/unwind_file\.c|code/(code|thunk)_file\.[ch])')"
 complain 'libdw enters through symbolize_dwarf.c, symbolize_calls.c and dwarf_name.c, its constants elsewhere' \
 	"$(includes collector '(elfutils/|dwarf\.h)' \
-		'collector/(names/((symbolize_dwarf|line_starts|unwind_cfi)\.c|(dwarf_name|symbolize_calls)\.[ch])|code/(code_facts|code_moves|moved_thunk)\.c)')"
+		'collector/(names/((symbolize_dwarf|line_starts|unwind_cfi)\.c|(dwarf_name|symbolize_calls)\.[ch])|code/x86_64/(code_facts|code_moves|moved_thunk)\.c)')"
 complain 'libunwind enters through unwind.c' \
 	"$(includes collector 'libunwind' 'collector/profile/unwind\.c')"
 complain 'Zydis enters through code_decode.c, code_facts.c, code_moves.c and elf_assembly.c' \
-	"$(includes collector 'Zydis' 'collector/(code/code_(decode|facts|moves)|names/elf_assembly)\.c')"
+	"$(includes collector 'Zydis' 'collector/(code/x86_64/code_(decode|facts|moves)|names/elf_assembly)\.c')"
 complain 'liblzma enters through mini_debug.c' \
 	"$(includes collector 'lzma' 'collector/names/mini_debug\.c')"
 complain 'libdeflate enters through trace_bundle.c, index_items.c, trace_packets.c, cut_file.c, cut_pack.c, parquet.c, gz_file.c, gzip.c and page_write.c' \

@@ -9,11 +9,12 @@
 #	defines MODULE SYMBOL
 #	calls MODULE SYMBOL
 
-# The module of a file: its path without the ending and the machine.
+# The module of a file: its path without the ending and the machine, which may be a folder.
 function module_of(file)
 {
 	sub(/\.[chS]$/, "", file)
 	sub(/_(x86_64|aarch64)$/, "", file)
+	sub(/\/(x86_64|aarch64)\//, "/", file)
 	return file
 }
 

@@ -8,8 +8,8 @@
 #   - a file includes a header, or an object calls a function, of a room that
 #     its room may not use. Includes are read from the text, calls by nm from
 #     the objects in O (default: build).
-#   - modules form a circle. A module is x.c, x.h and x_MACHINE.S; a file that
-#     includes x_inner.h is a part of module x.
+#   - modules form a circle. A module is x.c, x.h and x_MACHINE.S, some of them in the
+#     room's folder for a machine; a file that includes x_inner.h is a part of module x.
 #   - a file includes x_inner.h of another room.
 #   - a room has no line in rooms.txt, or no README.md of at most ten lines.
 #   - docs/ARCHITECTURE.md has an outdated table of the rooms.
@@ -52,7 +52,8 @@ includes()
 # program is called by nobody.
 symbols()
 {
-	for object in "$O"/collector/*/*.o "$O"/preload/*/*.os; do
+	for object in "$O"/collector/*/*.o "$O"/collector/*/*_*/*.o \
+		"$O"/preload/*/*.os; do
 		file=${object#"$O"/}
 		[ ! -e "${file%.*}.c" ] && [ ! -e "${file%.*}.S" ] ||
 			echo "$object"
