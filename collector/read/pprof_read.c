@@ -24,9 +24,9 @@
 #include "shared/compiler.h"
 
 #define FILE_BYTES_MAX (UINT64_C(512) << 20) /* unpacked */
-/* Limit of memory per unpacked byte: 5 to 10 is usual; an empty message of two
- * bytes takes 50. */
-#define MEMORY_PER_BYTE 16
+/* Limit of memory per unpacked byte: 5 to 10 is usual, 27 if all samples are
+ * short; an empty message of two bytes takes 50. */
+#define MEMORY_PER_BYTE 32
 #define MEMORY_BYTES_MIN (UINT64_C(16) << 20)
 /* Limits per byte of the file on disk. gzip shrinks a profile 5 to 21 times, a
  * file made to fill the memory 1,000 times. A profile of very deep recursion

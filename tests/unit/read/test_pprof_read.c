@@ -50,7 +50,18 @@ static void put_stacks(struct out_pprof *out)
 	out_pprof_sample(out, (uint64_t[]){ 4 }, 1, (int64_t[]){ 0, 3 }, NULL);
 }
 
-static void write_profile(void)
+static void put_short_sample(struct out_pprof *out, uint32_t bits)
+{
+	const int64_t values[] = { 1, bits & 127 };
+	uint64_t stack[9];
+
+	for (size_t i = 0; i < ARRAY_SIZE(stack); i++)
+		stack[i] = 1 + (bits >> (7 + 2 * i) & 3);
+	out_pprof_sample(out, stack, ARRAY_SIZE(stack), values, NULL);
+}
+
+/* Adds @more short samples of many stacks. */
+static void write_profile(uint32_t more)
 {
 	static const char *const comments[] = { "a comment" };
 	const struct out_head head = { .types = types,
@@ -65,6 +76,8 @@ static void write_profile(void)
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_eq(out_pprof_new(fd, HEAP_PROFILE_NAME, &head, &out), 0);
 	put_stacks(out);
+	for (uint32_t i = 0; i < more; i++)
+		put_short_sample(out, i * 2654435761u);
 	ck_assert_int_eq(out_pprof_close(&out, 0, &end), 0);
 	close(fd);
 }
@@ -73,7 +86,7 @@ static struct pprof *read_profile(void)
 {
 	struct pprof *pprof;
 
-	write_profile();
+	write_profile(0);
 	ck_assert_int_eq(pprof_read(".", HEAP_PROFILE_NAME, &pprof), 0);
 	return pprof;
 }
@@ -101,6 +114,17 @@ TEST(what_was_written_is_read)
 	ck_assert_uint_eq(pprof->sample_count, 4);
 	pprof_free(&pprof);
 	ck_assert_ptr_null(pprof);
+}
+
+/* A program with half a million stacks has as many short samples. */
+TEST(a_profile_of_many_short_samples_is_read)
+{
+	struct pprof *pprof;
+
+	write_profile(500000);
+	ck_assert_int_eq(pprof_read(".", HEAP_PROFILE_NAME, &pprof), 0);
+	ck_assert_uint_eq(pprof->sample_count, 500004);
+	pprof_free(&pprof);
 }
 
 TEST(a_function_counts_once_for_each_sample)
@@ -201,7 +225,7 @@ TEST(any_byte_may_be_wrong)
 	uint8_t bytes[4096];
 	size_t size;
 
-	write_profile();
+	write_profile(0);
 	size = unpacked(bytes, sizeof(bytes));
 	hush();
 	for (size_t i = 0; i < size; i++) {
@@ -222,7 +246,7 @@ TEST(a_file_that_is_cut_is_refused)
 	struct pprof *pprof = NULL;
 	struct stat status;
 
-	write_profile();
+	write_profile(0);
 	hush();
 	ck_assert_int_eq(stat(HEAP_PROFILE_NAME, &status), 0);
 	ck_assert_int_eq(truncate(HEAP_PROFILE_NAME, status.st_size - 9), 0);
@@ -257,7 +281,7 @@ static void write_padded(const char *name, const char *mode,
 	size_t first;
 	gzFile file;
 
-	write_profile();
+	write_profile(0);
 	first = unpacked(bytes, sizeof(bytes));
 	file = gzopen(name, mode);
 	ck_assert_ptr_nonnull(file);
