@@ -67,6 +67,7 @@ void page_data_release(struct page_data *data)
 	critical_path_free(&data->path.path);
 	trace_sched_free(&data->sched);
 	free(data->trace_texts);
+	free(data->shown_texts);
 	free(data->rounds);
 	pool_release(&data->functions);
 	pool_release(&data->nodes);
@@ -111,10 +112,17 @@ void page_data_set_calls(struct page_data *data, struct calls *calls,
 
 	data->calls = calls;
 	data->origin_ns = origin_ns;
-	for (uint32_t i = 0; i < count; i++) {
+	if (!calls)
+		return;
+	data->shown_texts = calloc(trace_reader_texts(calls->tree.reader) + 1UL,
+				   sizeof(*data->shown_texts));
+	data->short_of_memory |= !data->shown_texts;
+	for (uint32_t i = 0; i < count && data->shown_texts; i++) {
 		uint32_t name = call_tree_node(&calls->tree, i)->name, text;
 		uint32_t known = data->trace_text_room;
 
+		if (data->shown_texts[name])
+			continue;
 		text = page_data_text(
 			data, trace_reader_text(calls->tree.reader, name));
 		if (grow_array(data->trace_texts, data->trace_text_room,
@@ -125,6 +133,7 @@ void page_data_set_calls(struct page_data *data, struct calls *calls,
 		for (; known < data->trace_text_room; known++)
 			data->trace_texts[known] = 0;
 		data->trace_texts[text] = name;
+		data->shown_texts[name] = text;
 	}
 }
 
@@ -165,6 +174,37 @@ static void walk_trace(struct page_data *data, struct walk *walk, uint32_t text)
 		walk->lost = true;
 }
 
+/* Functions of the lines of a profile. A name is looked up once for each line,
+ * not for each frame of a stack. */
+struct line_functions {
+	const struct pprof *pprof;
+	size_t *first; /* by location */
+	uint32_t *number; /* by first[] + line: number + 1; 0: not known yet */
+};
+
+static bool line_functions_init(struct line_functions *lines,
+				const struct pprof *pprof)
+{
+	size_t count = 0;
+
+	*lines = (struct line_functions){
+		.pprof = pprof,
+		.first = calloc(pprof->location_count + 1, sizeof(size_t)),
+	};
+	for (size_t i = 0; i < pprof->location_count && lines->first; i++) {
+		lines->first[i] = count;
+		count += MAX(pprof->locations[i].line_count, 1u);
+	}
+	lines->number = calloc(count + 1, sizeof(*lines->number));
+	return lines->first && lines->number;
+}
+
+static void line_functions_release(struct line_functions *lines)
+{
+	free(lines->first);
+	free(lines->number);
+}
+
 static uint32_t frame_function(struct page_data *data,
 			       const struct pprof *pprof,
 			       const struct pprof_location *location, size_t i)
@@ -192,33 +232,37 @@ static uint32_t frame_function(struct page_data *data,
 	return number;
 }
 
-static void walk_location(struct page_data *data, const struct pprof *pprof,
-			  const struct pprof_location *location,
+static void walk_location(struct page_data *data,
+			  const struct line_functions *lines, uint32_t at,
 			  struct walk *walk)
 {
+	const struct pprof_location *location = &lines->pprof->locations[at];
+	uint32_t *known = &lines->number[lines->first[at]];
 	size_t count = MAX(location->line_count, 1u);
 
 	/* The outermost frame comes last, and is the one in the trace. */
 	for (size_t i = count; i-- > 0;) {
-		uint32_t function = frame_function(data, pprof, location, i);
-
-		if (!walk_in(data, walk, function))
+		if (!known[i])
+			known[i] = frame_function(data, lines->pprof, location,
+						  i) +
+				   1;
+		if (!walk_in(data, walk, known[i] - 1))
 			return;
 		if (i == count - 1)
 			walk_trace(data, walk,
-				   page_data_function_at(data, function)->name);
+				   page_data_function_at(data, known[i] - 1)
+					   ->name);
 	}
 }
 
 static struct walk walk_sample(struct page_data *data,
-			       const struct pprof *pprof,
+			       const struct line_functions *lines,
 			       const struct pprof_sample *sample)
 {
 	struct walk walk = { 0 };
 
 	for (uint32_t i = sample->depth; i-- > 0;)
-		walk_location(data, pprof, &pprof->locations[sample->stack[i]],
-			      &walk);
+		walk_location(data, lines, sample->stack[i], &walk);
 	if (walk.lost)
 		walk.leaf = 0;
 	return walk;
@@ -367,18 +411,21 @@ static void take_page_profile(struct page_data *data, const struct pprof *pprof,
 {
 	uint32_t column[ARRAY_SIZE(file->types)] = { 0 };
 	const struct page_type *type = file->types;
+	struct line_functions lines;
+	bool fits = line_functions_init(&lines, pprof);
 
+	data->short_of_memory |= !fits;
 	for (size_t i = 0; type[i].type; i++) {
 		column[i] = pprof_find_type(pprof, type[i].type);
 		data->value[type[i].key].known |= column[i] != PPROF_NONE;
 	}
-	for (size_t k = 0; k < pprof->sample_count; k++) {
+	for (size_t k = 0; k < pprof->sample_count && fits; k++) {
 		const struct pprof_sample *sample = &pprof->samples[k];
 		struct walk walk;
 
 		if (is_own_sample(pprof, sample))
 			continue;
-		walk = walk_sample(data, pprof, sample);
+		walk = walk_sample(data, &lines, sample);
 		for (size_t i = 0; type[i].type && walk.node; i++) {
 			struct page_amount amount = { walk.node - 1, walk.leaf,
 						      side, 0 };
@@ -393,6 +440,7 @@ static void take_page_profile(struct page_data *data, const struct pprof *pprof,
 						 type[i].key, amount.amount);
 		}
 	}
+	line_functions_release(&lines);
 }
 
 int page_data_take_profiles(struct page_data *data, const char *dir,
@@ -527,10 +575,10 @@ static uint32_t take_call_node(struct page_data *data, uint32_t leaf,
 {
 	const struct call_node *node = call_tree_node(&data->calls->tree, leaf);
 	struct walk walk = { .node = nodes[node->parent] };
-	const char *name =
-		trace_reader_text(data->calls->tree.reader, node->name);
-	uint32_t text = page_data_text(data, name[0] ? name : "[unknown]");
+	uint32_t text = data->shown_texts ? data->shown_texts[node->name] : 0;
 
+	if (!text)
+		text = page_data_text(data, "[unknown]");
 	if (!walk_in(data, &walk, page_data_function(data, text, 0)))
 		return 0;
 	return walk.node;

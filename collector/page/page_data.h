@@ -124,6 +124,7 @@ struct page_data {
 	/* By number of a text: number of this text in the trace. */
 	uint32_t *trace_texts;
 	uint32_t trace_text_room;
+	uint32_t *shown_texts; /* text of the page by text of the trace */
 	/* By function: the last round that included it. */
 	uint64_t *rounds, round;
 	size_t round_room;

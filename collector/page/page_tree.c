@@ -231,36 +231,82 @@ static void merge_entries(struct entries *entries)
 	entries->count = kept;
 }
 
-static int compare_entry_threads(const void *a, const void *b)
+static uint32_t part_of_entry(const struct entry *entry, bool by_thread)
 {
-	const struct entry *x = a, *y = b;
-
-	return x->thread != y->thread ? (x->thread < y->thread ? -1 : 1)
-				      : compare_tree_entries(a, b);
+	return by_thread ? entry->thread : entry->bucket;
 }
 
-/* Keeps the nodes that are not too small in the part with the entries
+struct part_amount {
+	uint32_t node;
+	uint64_t amount;
+};
+
+/* Writes the amounts of the entries to @out, by their parts. Those of part N are
+ * out[first[N]] to out[first[N + 1] - 1]. */
+static void order_by_part(const struct entries *entries, bool by_thread,
+			  uint32_t parts, struct part_amount *out,
+			  size_t *first)
+{
+	memset(first, 0, (parts + 2ULL) * sizeof(*first));
+	for (size_t i = 0; i < entries->count; i++)
+		first[part_of_entry(&entries->list[i], by_thread) + 2]++;
+	for (uint32_t i = 2; i < parts + 2; i++)
+		first[i] += first[i - 1];
+	/* first[N + 1] moves from the start of N to its end. */
+	for (size_t i = 0; i < entries->count; i++) {
+		const struct entry *entry = &entries->list[i];
+
+		out[first[part_of_entry(entry, by_thread) + 1]++] =
+			(struct part_amount){ entry->node,
+					      entry->amount[PAGE_SELF] };
+	}
+}
+
+/* Keeps the nodes that are not too small in the part with the amounts
  * [@from, @to). @total has a zero for each node, and has so afterwards. */
-static void keep_of_part(struct tree *tree, const struct entry *from,
-			 const struct entry *to, uint64_t *total)
+static void keep_of_part(struct tree *tree, const struct part_amount *from,
+			 const struct part_amount *to, uint64_t *total)
 {
 	const struct page_data *data = tree->data;
 	uint64_t sum = 0, least;
 
-	for (const struct entry *entry = from; entry < to; entry++) {
-		sum += entry->amount[PAGE_SELF];
-		for (uint32_t at = entry->node + 1; at;
+	for (const struct part_amount *one = from; one < to; one++) {
+		sum += one->amount;
+		for (uint32_t at = one->node + 1; at;
 		     at = page_data_node_at(data, at - 1)->parent)
-			total[at - 1] += entry->amount[PAGE_SELF];
+			total[at - 1] += one->amount;
 	}
 	least = (uint64_t)((double)sum * tree->per_ten_thousand / 10000);
-	for (const struct entry *entry = from; entry < to; entry++) {
-		for (uint32_t at = entry->node + 1; at && total[at - 1];
+	for (const struct part_amount *one = from; one < to; one++) {
+		for (uint32_t at = one->node + 1; at && total[at - 1];
 		     at = page_data_node_at(data, at - 1)->parent) {
 			tree->kept[at - 1] |= total[at - 1] >= least;
 			total[at - 1] = 0;
 		}
 	}
+}
+
+static int keep_of_entries(struct tree *tree, const struct entries *entries,
+			   uint64_t *total)
+{
+	const struct calls *calls = tree->data->calls;
+	const uint32_t parts[] = { time_cells_buckets(&calls->cells),
+				   calls->tree.thread_count };
+	struct part_amount *amounts =
+		calloc(entries->count + 1, sizeof(*amounts));
+	size_t *first = calloc(MAX(parts[0], parts[1]) + 2ULL, sizeof(*first));
+	bool fits = amounts && first;
+
+	for (int by_thread = 0; by_thread < 2 && fits; by_thread++) {
+		order_by_part(entries, by_thread, parts[by_thread], amounts,
+			      first);
+		for (uint32_t i = 0; i < parts[by_thread]; i++)
+			keep_of_part(tree, &amounts[first[i]],
+				     &amounts[first[i + 1]], total);
+	}
+	free(amounts);
+	free(first);
+	return fits ? 0 : -ENOMEM;
 }
 
 /* Keeps nodes that are large in a bucket or a thread. A node with a share of a
@@ -283,22 +329,8 @@ static int keep_of_parts(struct tree *tree, const struct by_leaf *by_leaf,
 			err = spread_amount(tree, by_leaf, key, &amount,
 					    &entries);
 	}
-	for (int by_thread = 0; by_thread < 2 && err >= 0; by_thread++) {
-		const struct entry *from = entries.list;
-		const struct entry *end = entries.list + entries.count;
-
-		if (entries.count)
-			qsort(entries.list, entries.count, sizeof(*from),
-			      by_thread ? compare_entry_threads
-					: compare_tree_entries);
-		for (const struct entry *to = from; from < end; from = to) {
-			while (to < end &&
-			       (by_thread ? to->thread == from->thread
-					  : to->bucket == from->bucket))
-				to++;
-			keep_of_part(tree, from, to, total);
-		}
-	}
+	if (err >= 0)
+		err = keep_of_entries(tree, &entries, total);
 	free(entries.list);
 	free(total);
 	return MIN(err, 0);
