@@ -6,6 +6,7 @@
 
 #include "collector/base/json_text.h"
 #include "collector/names/name_fold.h"
+#include "collector/show/memory_over_time_json.h"
 #include "shared/compiler.h"
 
 static json_t *pprof_values_json(const struct pprof *pprof,
@@ -82,5 +83,8 @@ int report_json_write(const struct report_json *report,
 			 "comments", comments, "sum",
 			 pprof_values_json(pprof, rows->sum),
 			 report->stacks ? "stacks" : "functions", list);
+	if (report->dir)
+		json_object_set_new(root, "over_time",
+				    memory_over_time_json(report->dir));
 	return json_text_print(root, out);
 }

@@ -18,6 +18,8 @@ struct report_json {
 	const char *view;
 	bool stacks; /* rows are stacks, not functions */
 	size_t limit; /* rows; 0: all */
+	/* The recording with memory over time; NULL: the view lacks it. */
+	const char *dir;
 };
 
 /* Writes @rows of @pprof to @out as one JSON object. Bytes that are not UTF-8

@@ -868,9 +868,13 @@ static int print_pprof(struct sheet *sheet, const struct summary *summary,
 		       FILE *out)
 {
 	const struct report_view_options *options = sheet->options;
-	const struct report_json json = { .view = options->view->name,
-					  .stacks = options->stacks,
-					  .limit = options->limit };
+	const char *view = options->view->name;
+	const struct report_json json = {
+		.view = view,
+		.stacks = options->stacks,
+		.limit = options->limit,
+		.dir = strcmp(view, "heap") == 0 ? options->dir : NULL,
+	};
 	int err = options->stacks
 			  ? pprof_rows_by_stack(sheet->pprof, &sheet->rows)
 			  : pprof_rows_by_function(sheet->pprof, &sheet->rows);

@@ -128,6 +128,25 @@ for name in exacthooks sampledgrow; do
 		fail "the page of $name has other bands: $(jq -c .sites page.json)"
 done
 
+# --- report --json ------------------------------------------------------------
+# The last values are those of the trace, and the points are spread over the run.
+for name in exactgrow exacthooks exacthooksfree; do
+	run_ok "$PERFREC" report --view heap --json "$name"
+	jq -r '.over_time[] | "heap: in use by \(.name) \(.points[-1].bytes)"' out |
+		sort >json.txt
+	jq -rn 'reduce inputs as $e ({};
+		if $e.name? // "" | startswith("heap: in use by ") then
+			.["\($e.track)"] = { name: $e.name }
+		elif $e.kind == "counter" and has("\($e.track)") then
+			.["\($e.track)"].value = $e.value
+		else . end) | .[] | "\(.name) \(.value)"' "$name.dump" | sort >dump.txt
+	expect_eq "memory over time of $name" "$(cat json.txt)" "$(cat dump.txt)"
+	jq -e '(.over_time[] | select(.name == "early").points | length >= 5) and
+		all(.over_time[].points; length <= 500 and (map(.ns) | . == sort))' \
+		out >out.txt ||
+		fail "times of $name: $(jq -c .over_time out)"
+done
+
 # --- none ---------------------------------------------------------------------
 run_ok "$PERFREC" record -q --alloc=off -o off -- ./grow
 run_ok "$PERFREC" record -q --alloc=exact --max-size=64M --keep last -o last \
@@ -138,3 +157,5 @@ for name in off last; do
 		fail "$name has bands"
 	fi
 done
+run_ok "$PERFREC" report --view heap --json last
+expect_eq 'memory over time of last' "$(jq -c .over_time out)" '[]'
