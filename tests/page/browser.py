@@ -188,13 +188,22 @@ class Page:
         """Loads URL and waits for it."""
         # A tab behind another one is not painted.
         self.call("Page.bringToFront")
+        # An idle tab may have this page at another fragment, and would not load it.
+        if not self.load(url):
+            self.load("about:blank")
+            self.load(url)
+
+    def load(self, url):
+        """Loads URL and waits for it; False: only the fragment has changed."""
         self.loaded = False
         self.console = []
         self.requests = []
-        self.call("Page.navigate", url=url)
+        if "loaderId" not in self.call("Page.navigate", url=url):
+            return False
         until = time.monotonic() + LIMIT
         while not self.loaded:
             self.browser.receive(until)
+        return True
 
     def close(self):
         """The tab may be used for another page."""
