@@ -22,6 +22,10 @@
 #include "shared/compiler.h"
 #include "shared/hash.h"
 
+/* The start of what the name of a cold part has behind that of its function. */
+#define COLD ".cold"
+#define COLD_CLONE " [clone .cold"
+
 /* A file of a profile. */
 struct code_module {
 	const char *path, *build_id; /* the key */
@@ -187,6 +191,30 @@ static int add_code_frame(struct addition *add, size_t number, size_t depth)
 	return 0;
 }
 
+/* Compilers move code that rarely runs to a part with a name of its own: f.cold
+ * of f(), or f(int) [clone .cold]. */
+static bool is_cold_part(const char *name, const char *function)
+{
+	size_t bytes = strlen(function);
+
+	return !strncmp(name, function, bytes) &&
+	       (!strncmp(name + bytes, COLD, strlen(COLD)) ||
+		!strncmp(name + bytes, COLD_CLONE, strlen(COLD_CLONE)));
+}
+
+/* Returns the number of the wish for @name + 1, or 0. */
+static uint32_t find_code_wish(const struct assembly *assembly,
+			       const char *name)
+{
+	for (size_t i = 0; i < assembly->wish_count; i++)
+		if (!strcmp(name, assembly->wishes[i]))
+			return (uint32_t)i + 1;
+	for (size_t i = 0; i < assembly->wish_count; i++)
+		if (is_cold_part(name, assembly->wishes[i]))
+			return (uint32_t)i + 1;
+	return 0;
+}
+
 int assembly_add(struct assembly *assembly, const struct pprof *pprof,
 		 const struct assembly_column *columns, size_t count)
 {
@@ -201,11 +229,8 @@ int assembly_add(struct assembly *assembly, const struct pprof *pprof,
 	int err = add.wish && add.seen ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < pprof->function_count && !err; i++)
-		for (size_t k = 0; k < assembly->wish_count && !add.wish[i];
-		     k++)
-			if (!strcmp(pprof->functions[i].name,
-				    assembly->wishes[k]))
-				add.wish[i] = (uint32_t)k + 1;
+		add.wish[i] =
+			find_code_wish(assembly, pprof->functions[i].name);
 	for (size_t i = 0; i < pprof->sample_count && !err; i++)
 		for (size_t k = 0; k < pprof->samples[i].depth && !err; k++)
 			err = add_code_frame(&add, i, k);

@@ -55,8 +55,8 @@ struct assembly_column {
  * assembly_free(). One thread at a time. */
 int assembly_new(struct assembly **out);
 void assembly_free(struct assembly **assembly);
-/* Wishes for the function @name, which must outlive @assembly. Returns 0 or
- * -ENOMEM. */
+/* Wishes for the function @name, which must outlive @assembly, with its cold
+ * part if that is no wish of its own. Returns 0 or -ENOMEM. */
 int assembly_wish(struct assembly *assembly, const char *name);
 /* Adds the samples of @pprof, which must outlive @assembly, after all wishes.
  * A sample counts for the innermost frame of each function: for the

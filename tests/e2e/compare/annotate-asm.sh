@@ -102,6 +102,51 @@ name=$("$PERFREC" report --view cpu --json stripped.data |
 run_ok "$PERFREC" annotate --asm "$name" stripped.data
 expect_match out '  div '
 
+# The cold part of a function stands beside it, and is a function of its own as well.
+cat >cold.c <<'SOURCE'
+#include <time.h>
+volatile unsigned long sink;
+__attribute__((cold, noinline)) static void rare(unsigned long n)
+{
+	sink += n;
+}
+__attribute__((noinline)) void work(unsigned long n)
+{
+	if (n > 1) {
+		sink = sink / n + 1;
+		sink = sink / n + 2;
+		sink = sink / n + 3;
+		sink = sink / n + 4;
+		rare(n);
+	}
+	sink++;
+}
+int main(void)
+{
+	struct timespec used;
+
+	do {
+		for (unsigned long i = 1; i < 100000; i++)
+			work(i);
+		clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+	} while (used.tv_sec < 1 && used.tv_nsec < 400000000);
+	return 0;
+}
+SOURCE
+gcc -O2 -freorder-blocks-and-partition -o cold cold.c || fail 'cannot compile'
+if nm cold | grep -q ' work\.cold$'; then
+	run "$PERFREC" record -q --alloc=off --cpu 997 -o cold.data -- ./cold
+	for name in work.cold work; do
+		run_ok "$PERFREC" annotate --asm --json "$name" cold.data
+		jq '.code[] | select(.function == "work.cold").cpu_self_ns' out >"$name.ns"
+	done
+	expect_eq 'samples of the cold part, alone and beside its function' \
+		"$(cat work.ns)" "$(cat work.cold.ns)"
+	[ "$(cat work.ns)" -gt 0 ] || fail 'the cold part has no samples'
+	expect_eq 'the function itself comes with it' \
+		"$(jq '.code | map(.function) | index("work") != null' out)" true
+fi
+
 # No build-id: the file must be the old one.
 run "$PERFREC" record -q --alloc=off --cpu 997 -o plain.data -- ./plain
 run_ok "$PERFREC" annotate --asm burn plain.data
