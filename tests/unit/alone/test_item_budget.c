@@ -17,16 +17,14 @@ static void *add_to_window(void *list, uint64_t id)
 {
 	struct packet_window *window = list;
 
-	return by_number_get(window, &window->sequences, id,
-			     sizeof(struct wsequence));
+	return by_id_add(&window->sequences, id, sizeof(struct wsequence));
 }
 
 static void *add_to_reader(void *list, uint64_t id)
 {
 	struct trace_reader *reader = list;
 
-	return by_id_add(reader, &reader->sequences, id,
-			 sizeof(struct sequence));
+	return by_id_add(&reader->sequences, id, sizeof(struct sequence));
 }
 
 /* With @refuse each allocation fails once. Returns the number of failures. */
