@@ -12,17 +12,13 @@
 #include <string.h>
 
 #include "collector/base/grow.h"
+#include "collector/base/search.h"
 #include "collector/read/thread_choice.h"
 #include "shared/compiler.h"
 
 #define MEMORY_MAX (UINT64_C(1) << 30)
 #define PROCESS_NONE UINT32_MAX
 #define NO_SHARE SIZE_MAX
-
-struct lock_first {
-	uint32_t process, lock;
-	uint32_t row;
-};
 
 /* In the order of events at the same time. */
 enum edge_kind { HOLD_ENDS, HOLD_BEGINS, WAIT_ENDS, WAIT_BEGINS };
@@ -59,9 +55,27 @@ struct lock_sweep {
 	uint64_t unsure; /* waiters that are never among them */
 };
 
+/* A hold, or a part of a wait. */
+struct lock_span {
+	uint64_t lock; /* lock_id() */
+	struct time_range time;
+	uint32_t row; /* of a wait */
+	size_t hold; /* of a hold */
+};
+
+struct lock_spans {
+	struct lock_span *list;
+	size_t count, room;
+};
+
 static uint32_t process_of(const struct trace_track *thread)
 {
 	return thread->process ? thread->process->number : PROCESS_NONE;
+}
+
+static uint64_t lock_id(const struct trace_track *thread, uint32_t lock)
+{
+	return (uint64_t)process_of(thread) << 32 | lock;
 }
 
 /* --- rows ----------------------------------------------------------------- */
@@ -82,44 +96,20 @@ static struct lock_row lock_row_key(const struct lock_sums *sums,
 						   : 0 };
 }
 
-/* Returns the first row of the lock, or LOCK_ROW_NONE. */
-static uint32_t first_lock_row(const struct lock_sums *sums,
-			       const struct trace_track *thread, uint32_t lock)
-{
-	const struct lock_first key = { .process = process_of(thread),
-					.lock = lock };
-	uint32_t number;
-
-	return lock && pool_find(&sums->first, &key, &number)
-		       ? ((const struct lock_first *)sums->first.items)[number]
-				 .row
-		       : LOCK_ROW_NONE;
-}
-
-/* Finds the row of @wait, or adds it to those of its lock. */
 static int intern_lock_row(struct lock_sums *sums,
 			   const struct trace_wait *wait, struct lock_row **row)
 {
 	const struct lock_row key = lock_row_key(sums, wait);
-	uint32_t number, first;
+	uint32_t number;
 	int got = pool_intern(&sums->rows, &key, &number);
 
 	if (got < 0)
 		return got;
 	*row = lock_row_at(sums, number);
-	if (!got)
-		return 0;
-	(*row)->range = (struct time_range){ UINT64_MAX, 0 };
-	(*row)->locks = 1;
-	got = pool_intern(&sums->first,
-			  &(struct lock_first){ .process = key.process,
-						.lock = key.lock,
-						.row = LOCK_ROW_NONE },
-			  &first);
-	if (got < 0)
-		return got;
-	(*row)->next = ((struct lock_first *)sums->first.items)[first].row;
-	((struct lock_first *)sums->first.items)[first].row = number;
+	if (got) {
+		(*row)->range = (struct time_range){ UINT64_MAX, 0 };
+		(*row)->locks = 1;
+	}
 	return 0;
 }
 
@@ -292,18 +282,6 @@ static bool cut_to_range(const struct time_range *range, uint64_t from_ns,
 static int add_hold(struct lock_sums *sums, size_t hold, uint32_t row,
 		    const struct time_range *cut, struct lock_edges *edges)
 {
-	struct lock_row *of = lock_row_at(sums, row);
-	const uint64_t took = cut->to_ns - cut->from_ns;
-
-	of->held = true;
-	/* By waiter, each hold is one of all rows of its lock. */
-	if (sums->by == LOCK_SUMS_BY_WAITER &&
-	    (cut->from_ns >= of->range.to_ns ||
-	     cut->to_ns <= of->range.from_ns))
-		return 0;
-	of->holds++;
-	of->held_ns += took;
-	of->longest_ns = MAX(of->longest_ns, took);
 	if (grow_array_from(&sums->budget, edges->shares, edges->share_room,
 			    edges->share_count + 1))
 		return -ENOMEM;
@@ -318,14 +296,23 @@ static int add_holds(struct lock_sums *sums, const struct trace_waits *waits,
 {
 	for (size_t i = 0; i < waits->hold_count; i++) {
 		const struct trace_hold *hold = &waits->holds[i];
-		uint32_t row = first_lock_row(sums, hold->thread, hold->lock);
+		const struct lock_row key = { .process =
+						      process_of(hold->thread),
+					      .lock = hold->lock };
+		struct lock_row *row;
 		struct time_range cut;
+		uint32_t number;
 
-		if (!cut_to_range(range, hold->from_ns, hold->to_ns, &cut))
+		if (!hold->lock || !pool_find(&sums->rows, &key, &number) ||
+		    !cut_to_range(range, hold->from_ns, hold->to_ns, &cut))
 			continue;
-		for (; row != LOCK_ROW_NONE; row = lock_row_at(sums, row)->next)
-			if (add_hold(sums, i, row, &cut, edges))
-				return -ENOMEM;
+		row = lock_row_at(sums, number);
+		row->held = true;
+		row->holds++;
+		row->held_ns += cut.to_ns - cut.from_ns;
+		row->longest_ns = MAX(row->longest_ns, cut.to_ns - cut.from_ns);
+		if (add_hold(sums, i, number, &cut, edges))
+			return -ENOMEM;
 	}
 	return 0;
 }
@@ -387,6 +374,173 @@ static int make_lock_rows(struct lock_sums *sums,
 	}
 	return 0;
 }
+
+/* --- holds by waiter ------------------------------------------------------- */
+
+static int add_lock_span(struct lock_sums *sums, struct lock_spans *spans,
+			 const struct lock_span *span)
+{
+	if (grow_array_from(&sums->budget, spans->list, spans->room,
+			    spans->count + 1))
+		return -ENOMEM;
+	spans->list[spans->count++] = *span;
+	return 0;
+}
+
+static int compare_spans_by_lock(const void *left, const void *right)
+{
+	const struct lock_span *a = left, *b = right;
+
+	if (a->lock != b->lock)
+		return a->lock < b->lock ? -1 : 1;
+	return (a->time.from_ns > b->time.from_ns) -
+	       (a->time.from_ns < b->time.from_ns);
+}
+
+static int compare_spans_by_row(const void *left, const void *right)
+{
+	const struct lock_span *a = left, *b = right;
+
+	if (a->row != b->row)
+		return a->row < b->row ? -1 : 1;
+	return (a->time.from_ns > b->time.from_ns) -
+	       (a->time.from_ns < b->time.from_ns);
+}
+
+static int list_holds(struct lock_sums *sums, const struct trace_waits *waits,
+		      const struct time_range *range, struct lock_spans *held)
+{
+	for (size_t i = 0; i < waits->hold_count; i++) {
+		const struct trace_hold *hold = &waits->holds[i];
+		struct lock_span span = {
+			.lock = lock_id(hold->thread, hold->lock), .hold = i
+		};
+
+		if (hold->lock &&
+		    cut_to_range(range, hold->from_ns, hold->to_ns,
+				 &span.time) &&
+		    add_lock_span(sums, held, &span))
+			return -ENOMEM;
+	}
+	if (held->count)
+		qsort(held->list, held->count, sizeof(*held->list),
+		      compare_spans_by_lock);
+	return 0;
+}
+
+/* Lists the times when a row waited for a lock with holds, without overlap. */
+static int list_waited(struct lock_sums *sums, const struct trace_waits *waits,
+		       struct wait_choice *choice,
+		       const struct lock_spans *held, struct lock_spans *waited)
+{
+	const struct lock_span *list = held->list;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < waits->wait_count; i++) {
+		const struct trace_wait *wait = &waits->waits[i];
+		const struct lock_row key = lock_row_key(sums, wait);
+		struct lock_span span = { .lock = lock_id(wait->thread,
+							  wait->lock) };
+		size_t at =
+			search_first(j, held->count, list[j].lock >= span.lock);
+
+		if (at == held->count || list[at].lock != span.lock ||
+		    is_wait_chosen(choice, waits, wait, &span.time) <= 0 ||
+		    !pool_find(&sums->rows, &key, &span.row))
+			continue;
+		lock_row_at(sums, span.row)->held = true;
+		if (add_lock_span(sums, waited, &span))
+			return -ENOMEM;
+	}
+	if (waited->count)
+		qsort(waited->list, waited->count, sizeof(*waited->list),
+		      compare_spans_by_row);
+	for (size_t i = 0; i < waited->count; i++) {
+		struct lock_span span = waited->list[i];
+		struct lock_span *last = kept ? &waited->list[kept - 1] : NULL;
+
+		if (last && last->row == span.row &&
+		    span.time.from_ns <= last->time.to_ns)
+			last->time.to_ns =
+				MAX(last->time.to_ns, span.time.to_ns);
+		else
+			waited->list[kept++] = span;
+	}
+	waited->count = kept;
+	return 0;
+}
+
+/* Adds @held to the row of @waited, as far as they overlap. */
+static int add_overlap(struct lock_sums *sums, const struct lock_span *waited,
+		       const struct lock_span *held, struct lock_edges *edges)
+{
+	struct time_range cut;
+
+	return cut_to_range(&waited->time, held->time.from_ns, held->time.to_ns,
+			    &cut)
+		       ? add_hold(sums, held->hold, waited->row, &cut, edges)
+		       : 0;
+}
+
+/* Adds the holds to the rows that waited during them. Both lists are sorted by
+ * lock and by time, and @open has the holds that go on. */
+static int join_spans(struct lock_sums *sums, struct lock_spans *waited,
+		      const struct lock_spans *held, struct lock_spans *open,
+		      struct lock_edges *edges)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < waited->count; i++) {
+		const struct lock_span *span = &waited->list[i];
+		size_t kept = 0;
+
+		for (; next < held->count &&
+		       compare_spans_by_lock(&held->list[next], span) <= 0;
+		     next++)
+			if (add_lock_span(sums, open, &held->list[next]))
+				return -ENOMEM;
+		for (size_t j = 0; j < open->count; j++)
+			if (open->list[j].lock == span->lock &&
+			    open->list[j].time.to_ns > span->time.from_ns)
+				open->list[kept++] = open->list[j];
+		open->count = kept;
+		for (size_t j = 0; j < open->count; j++)
+			if (add_overlap(sums, span, &open->list[j], edges))
+				return -ENOMEM;
+		for (size_t j = next;
+		     j < held->count && held->list[j].lock == span->lock &&
+		     held->list[j].time.from_ns < span->time.to_ns;
+		     j++)
+			if (add_overlap(sums, span, &held->list[j], edges))
+				return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Adds each hold to the rows of its lock, but only while they waited: a lock may
+ * have thousands of stacks and a million holds. */
+static int add_holds_by_waiter(struct lock_sums *sums,
+			       const struct trace_waits *waits,
+			       struct wait_choice *choice,
+			       struct lock_edges *edges)
+{
+	struct lock_spans held = { 0 }, waited = { 0 }, open = { 0 };
+	int err = list_holds(sums, waits, &choice->range, &held);
+
+	if (!err)
+		err = list_waited(sums, waits, choice, &held, &waited);
+	if (!err && waited.count)
+		qsort(waited.list, waited.count, sizeof(*waited.list),
+		      compare_spans_by_lock);
+	if (!err)
+		err = join_spans(sums, &waited, &held, &open, edges);
+	free(held.list);
+	free(waited.list);
+	free(open.list);
+	return err;
+}
+
+/* --- all waits ------------------------------------------------------------ */
 
 /* Gives each wait to the sweep of its lock, or to its waker. */
 static int divide_waits(struct lock_sums *sums, struct trace_waits *waits,
@@ -453,11 +607,12 @@ int lock_sums_make(struct trace_waits *waits, const struct time_range *range,
 		  offsetof(struct lock_row, waits));
 	pool_init(&sums->parts, &sums->budget, sizeof(struct lock_part),
 		  offsetof(struct lock_part, times));
-	pool_init(&sums->first, &sums->budget, sizeof(struct lock_first),
-		  offsetof(struct lock_first, row));
 	err = make_lock_rows(sums, waits, &choice);
 	if (!err)
-		err = add_holds(sums, waits, range, &edges);
+		err = by == LOCK_SUMS_BY_WAITER
+			      ? add_holds_by_waiter(sums, waits, &choice,
+						    &edges)
+			      : add_holds(sums, waits, range, &edges);
 	if (!err)
 		err = divide_waits(sums, waits, &choice, &edges);
 	if (!err) {
@@ -477,5 +632,4 @@ void lock_sums_release(struct lock_sums *sums)
 {
 	pool_release(&sums->rows);
 	pool_release(&sums->parts);
-	pool_release(&sums->first);
 }

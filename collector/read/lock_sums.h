@@ -31,8 +31,6 @@ enum lock_sums_by {
 	LOCK_SUMS_BY_HOLDER, /* parts by stack */
 };
 
-#define LOCK_ROW_NONE UINT32_MAX
-
 /* Texts are numbers of trace_waits.texts. */
 struct lock_row {
 	uint32_t process; /* number of its track; UINT32_MAX: unknown */
@@ -45,9 +43,9 @@ struct lock_row {
 	struct time_range range; /* of its waits */
 	uint32_t first_stack; /* of the first one; 0: unknown */
 	uint32_t locks; /* of a group; otherwise 1 */
-	uint32_t next; /* row of the same lock; LOCK_ROW_NONE: the last one */
 	bool held; /* it has holds; otherwise wakers */
-	uint64_t holds, held_ns, longest_ns; /* while others waited */
+	/* While others waited. Not with LOCK_SUMS_BY_WAITER. */
+	uint64_t holds, held_ns, longest_ns;
 	uint64_t hand_over_ns; /* of a lock with holds */
 	/* These three only of a lock with wakers. */
 	uint64_t outside_ns, timed_out_ns, ended_ns;
@@ -69,7 +67,6 @@ struct lock_sums {
 	struct budget budget;
 	struct pool rows; /* struct lock_row, by first wait */
 	struct pool parts; /* struct lock_part */
-	struct pool first; /* struct lock_first: the rows of each lock */
 	enum lock_sums_by by;
 	uint64_t other_waits, other_ns; /* for anything but a lock */
 };

@@ -438,6 +438,43 @@ TEST(locks_without_calls_around_their_first_wait_stay_apart)
 	ck_assert_uint_eq(find_row("mutex 0x20")->blocked_ns, 50);
 }
 
+/* Each of the stacks waits at the start and at the end of the run. */
+TEST(many_stacks_may_wait_for_a_lock_with_many_holds)
+{
+	enum { STACKS = 4000, HOLDS = 2 * STACKS };
+	const struct time_range all = { 0, UINT64_MAX };
+	struct trace_wait *waits = calloc(HOLDS, sizeof(*waits));
+	struct trace_hold *holds = calloc(HOLDS, sizeof(*holds));
+	const struct lock_part *part;
+	bool met;
+
+	rig_wait(0, MUTEX, "lock=" LOCK ",woken_by=t1", 10, 20, 0);
+	rig_hold(1, 0, LOCK, "put", 10, 20, 0);
+	read_waits();
+	for (uint32_t i = 0; i < HOLDS; i++) {
+		waits[i] = g_waits->waits[0];
+		holds[i] = g_waits->holds[0];
+		waits[i].from_ns = holds[i].from_ns = 100 * (i + 1UL);
+		waits[i].to_ns = holds[i].to_ns = 100 * (i + 1UL) + 50;
+		waits[i].stack = 1 + i % STACKS;
+	}
+	free(g_waits->waits);
+	free(g_waits->holds);
+	g_waits->waits = waits;
+	g_waits->holds = holds;
+	g_waits->wait_count = g_waits->hold_count = HOLDS;
+	ck_assert_int_eq(lock_sums_make(g_waits, &all, NULL,
+					LOCK_SUMS_BY_WAITER, &met, &g_sums),
+			 0);
+	ck_assert_uint_eq(g_sums.rows.count, STACKS);
+	ck_assert_uint_eq(g_sums.parts.count, STACKS);
+	part = g_sums.parts.items;
+	for (uint32_t i = 0; i < STACKS; i++) {
+		ck_assert_uint_eq(part[i].ns, 100);
+		ck_assert_uint_eq(part[i].times, 2);
+	}
+}
+
 /* Of each thread the waits are of one function. */
 TEST(waiters_are_those_of_their_threads, EACH(1, 21))
 {
