@@ -50,7 +50,8 @@ static int write_trace_and_path(const struct call_command *call,
 		trace_command_log_open(call->dir, err);
 		return OPTS_FAILED;
 	}
-	return path_track_write(list, out);
+	err = path_track_write(list, out);
+	return err ? err : ferror(out) ? -EIO : 0;
 }
 
 int export_trace_write(struct call_command *call, FILE *out)
