@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 
 #include "collector/base/log.h"
 #include "collector/command/range_command.h"
@@ -31,21 +32,38 @@ static int read_exported_path(struct call_command *call,
 	return err;
 }
 
+/* A recording with --keep last drops its oldest packets while it goes on, and moves
+ * the others when it ends. */
+static bool has_moved(const char file[PATH_MAX],
+		      const struct kept_trace *before)
+{
+	struct kept_trace now;
+	bool moved;
+
+	if (kept_trace_open(file, &now))
+		return true;
+	moved = now.gone != before->gone ||
+		now.head_bytes != before->head_bytes;
+	kept_trace_close(&now);
+	return moved;
+}
+
 /* Packets can only be added behind whole packets. */
 static int write_trace_and_path(const struct call_command *call,
 				const char file[PATH_MAX],
+				const struct kept_trace *trace,
 				const struct path_list *list, FILE *out)
 {
 	const struct trace_read_totals *totals = &list->path->totals;
-	struct kept_trace trace;
-	int err = kept_trace_open(file, &trace);
+	int err = kept_trace_copy(trace, totals->size - totals->cut, out);
 
-	if (err) {
-		trace_command_log_open(call->dir, err);
+	if (has_moved(file, trace)) {
+		log_err("'%.2000s' dropped its oldest part while perfrec read "
+			"it (--keep last): export it when the recording has "
+			"ended",
+			call->dir);
 		return OPTS_FAILED;
 	}
-	err = kept_trace_copy(&trace, totals->size - totals->cut, out);
-	kept_trace_close(&trace);
 	if (err) {
 		trace_command_log_open(call->dir, err);
 		return OPTS_FAILED;
@@ -57,12 +75,16 @@ static int write_trace_and_path(const struct call_command *call,
 int export_trace_write(struct call_command *call, FILE *out)
 {
 	struct path_list list = { 0 };
+	struct kept_trace trace = { .fd = -1, .head_fd = -1 };
 	char file[PATH_MAX];
 	int err = trace_command_path(call->dir, file), status;
 
 	if (!err)
+		err = kept_trace_open(file, &trace);
+	if (!err)
 		err = read_exported_path(call, file, out, &list.path);
 	if (err) {
+		kept_trace_close(&trace);
 		if (err != -EDOM)
 			trace_command_log_open(call->dir, err);
 		return OPTS_FAILED;
@@ -85,10 +107,11 @@ int export_trace_write(struct call_command *call, FILE *out)
 				: "");
 		err = OPTS_FAILED;
 	} else {
-		err = write_trace_and_path(call, file, &list, out)
+		err = write_trace_and_path(call, file, &trace, &list, out)
 			      ?: status == OPTS_OK ? 0
 						   : status;
 	}
 	critical_path_free(&list.path);
+	kept_trace_close(&trace);
 	return err;
 }
