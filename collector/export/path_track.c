@@ -2,12 +2,14 @@
 #include "collector/export/path_track.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "collector/base/budget.h"
 #include "collector/base/pool.h"
 #include "collector/base/protobuf.h"
+#include "collector/base/search.h"
 #include "collector/trace/encode.h"
 #include "collector/trace/fields.h"
 #include "collector/trace/out_perfetto.h"
@@ -151,14 +153,19 @@ static int compare_path_times(const void *left, const void *right)
 	return (a < b) - (a > b);
 }
 
-/* Sets *@out to the length that a slice of a function must exceed, so that there
- * are SLICES_MAX at most. */
-static int find_short_ns(const struct critical_path *path, uint64_t *out)
+/* The slices of functions that are shown: SLICES_MAX at most. */
+struct path_limit {
+	uint64_t ns; /* longer ones */
+	size_t equal; /* and so many of this length */
+};
+
+static int find_path_limit(const struct critical_path *path,
+			   struct path_limit *out)
 {
 	uint64_t *times;
 	size_t count = 0;
 
-	*out = 0;
+	*out = (struct path_limit){ 0 };
 	if (path->slice_count <= SLICES_MAX)
 		return 0;
 	times = calloc(path->slice_count, sizeof(*times));
@@ -170,10 +177,21 @@ static int find_short_ns(const struct critical_path *path, uint64_t *out)
 			path->slices[end - 1].to_ns - path->slices[i].from_ns;
 	}
 	qsort(times, count, sizeof(*times), compare_path_times);
-	if (count > SLICES_MAX)
-		*out = times[SLICES_MAX];
+	if (count > SLICES_MAX) {
+		out->ns = times[SLICES_MAX];
+		out->equal = SLICES_MAX - search_first(i, (size_t)SLICES_MAX,
+						       times[i] <= out->ns);
+	}
 	free(times);
 	return 0;
+}
+
+static bool is_path_call_shown(struct path_limit *limit, uint64_t ns)
+{
+	if (ns != limit->ns || !limit->equal)
+		return ns > limit->ns;
+	limit->equal--;
+	return true;
 }
 
 /* Writes the slices from number @first to @end, of one function. */
@@ -204,8 +222,8 @@ static int write_path_slices(struct path_writer *writer, uint64_t first_ns)
 {
 	const struct critical_path *path = writer->list->path;
 	const struct path_slice *slices = path->slices;
-	uint64_t short_ns;
-	int err = find_short_ns(path, &short_ns);
+	struct path_limit limit;
+	int err = find_path_limit(path, &limit);
 
 	/* The path has one stop at most, where it begins. */
 	if (!err && path->stops.count) {
@@ -227,7 +245,8 @@ static int write_path_slices(struct path_writer *writer, uint64_t first_ns)
 						    .text = slices[i].thread,
 						    .tid = slices[i].tid });
 		if (!err &&
-		    slices[end - 1].to_ns - slices[i].from_ns > short_ns)
+		    is_path_call_shown(&limit, slices[end - 1].to_ns -
+						       slices[i].from_ns))
 			err = write_path_call(writer, i, end);
 		if (!err && (end == path->slice_count ||
 			     slices[end].tid != slices[i].tid))
