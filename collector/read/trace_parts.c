@@ -381,6 +381,43 @@ static int mark_ends(const struct index_sequence *of,
 	return err;
 }
 
+/* Adds the time of callees of the open slices in chunk @number to
+ * @callee_ns. @depths: by node, the number of its slice plus 1; NULL: only reads
+ * the sums. Returns 0 or -EIO. */
+static int add_callees(struct trace_parts *parts,
+		       const struct index_sequence *of, uint32_t number,
+		       const uint32_t *depths, uint64_t *callee_ns)
+{
+	const struct index_chunk *chunk = &of->chunks[number];
+	struct index_get rows =
+		index_load(parts->index, chunk->rows, &parts->rows);
+	uint64_t left = chunk->row_count;
+	struct index_row row;
+	int64_t node = 0;
+
+	for (; left && index_row_next(of, &rows, &node, &row); left--) {
+		uint32_t parent = of->nodes[row.node].parent;
+
+		if (depths && parent < of->node_count && depths[parent])
+			callee_ns[depths[parent] - 1] += row.total_ns;
+	}
+	return left ? -EIO : 0;
+}
+
+/* Marks the chunks between marked ones whose sums cannot be read. */
+static void mark_unreadable(struct trace_parts *parts,
+			    const struct index_sequence *of, bool *marks)
+{
+	uint32_t first = 0, end = of->chunk_count;
+
+	while (first < end && !marks[first])
+		first++;
+	while (end > first && !marks[end - 1])
+		end--;
+	for (uint32_t i = first; i < end; i++)
+		marks[i] = marks[i] || add_callees(parts, of, i, NULL, NULL);
+}
+
 static void mark_needed(struct trace_parts *parts,
 			const struct index_sequence *of, bool *marks)
 {
@@ -398,9 +435,11 @@ static void mark_needed(struct trace_parts *parts,
 					   (chunk->start_ns < range->to_ns &&
 					    chunk->end_ns >= range->from_ns));
 	}
-	if (!choice->wants &&
-	    (mark_begins(of, range, marks) || mark_ends(of, range, marks)))
+	if (choice->wants)
+		return;
+	if (mark_begins(of, range, marks) || mark_ends(of, range, marks))
 		memset(marks, true, of->chunk_count);
+	mark_unreadable(parts, of, marks);
 }
 
 static int want_chunks(struct trace_parts *parts, struct wanted *wanted)
@@ -750,29 +789,6 @@ static int give_names(struct trace_parts *parts, struct wanted *wanted,
 }
 
 /* --- open slices at the start of a sequence ------------------------------- */
-
-/* Adds the time of callees of the open slices in chunk @number to
- * @callee_ns. @depths: by node, the number of its slice plus 1. Returns 0 or
- * -EIO. */
-static int add_callees(struct trace_parts *parts,
-		       const struct index_sequence *of, uint32_t number,
-		       const uint32_t *depths, uint64_t *callee_ns)
-{
-	const struct index_chunk *chunk = &of->chunks[number];
-	struct index_get rows =
-		index_load(parts->index, chunk->rows, &parts->rows);
-	uint64_t left = chunk->row_count;
-	struct index_row row;
-	int64_t node = 0;
-
-	for (; left && index_row_next(of, &rows, &node, &row); left--) {
-		uint32_t parent = of->nodes[row.node].parent;
-
-		if (parent < of->node_count && depths[parent])
-			callee_ns[depths[parent] - 1] += row.total_ns;
-	}
-	return left ? -EIO : 0;
-}
 
 /* Sums up the callees of the open slices in the chunks before the current follow
  * of @wanted's sequence that were skipped. */

@@ -208,4 +208,20 @@ TEST(skipped_callees_count_for_their_callers)
 	ck_assert_int_eq(unlink(INDEX_NAME) | unlink(TRACE_NAME), 0);
 }
 
+/* The reader reads the chunk instead. */
+TEST(skipped_callees_of_unreadable_sums_count_for_their_callers)
+{
+	uint64_t end = write_rounds(20), packets, all;
+	struct trace_index *index = make_index();
+	const struct time_range range = { START_NS + end / 2,
+					  START_NS + end / 2 + 20000 };
+
+	index->sequences[0].chunks[1].row_count += 1000;
+	ck_assert_uint_eq(sum_callees_of(index, &range, &packets),
+			  sum_callees_of(NULL, &range, &all));
+	ck_assert_uint_lt(packets, all * 3 / 4);
+	trace_index_free(&index);
+	ck_assert_int_eq(unlink(INDEX_NAME) | unlink(TRACE_NAME), 0);
+}
+
 SUITE(scratch_enter, scratch_leave);
