@@ -68,7 +68,8 @@ complain 'libiberty enters through symbol_name.c and compile_flags.c' \
 	"$(includes collector '(libiberty/|demangle)' \
 		'collector/(names/symbol_name|command/compile_flags)\.c')"
 complain 'files of a recording are made by own_files_create() alone' \
-	"$(grep -nE 'O_CREAT|O_TRUNC|[^"](creat|symlinkat|mkfifo) *\(|fopen\(.*, "[wa]' collector/*/*.c |
+	"$(grep -nE 'O_CREAT|O_TRUNC|[^"](creat|symlinkat|mkfifo) *\(|fopen\(.*, "[wa]' \
+		collector/*/*.c collector/*/*/*.c |
 		grep -vE '^collector/(output/(own_files|whole_file)|serve/server|serve/metrics|names/symbolize_main|output/cache_files|push/spool)\.c:')"
 complain 'check enters through tests/suite.h' \
 	"$(includes . 'check\.h' '\./tests/suite\.h')"
