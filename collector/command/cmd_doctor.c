@@ -186,8 +186,6 @@ static void try_recording(struct doctor_findings *findings)
 		log_warn("cannot remove '%s': %s", folder, strerror(errno));
 }
 
-/* --- a recording --------------------------------------------------------- */
-
 /* --- a program ----------------------------------------------------------- */
 
 static bool is_regular_file(const char *path)
