@@ -202,6 +202,14 @@ sed '/perfrec: critical path/,/^[^ ]/!d' out | grep -c '^    + ' >count
 [ "$(cat count)" -gt 1000 ] && [ "$(cat count)" -le 100000 ] ||
 	fail "the track has $(cat count) slices of functions"
 
+# A write that fails is reported, even if those behind it succeed.
+if command -v strace >/dev/null; then
+	run strace -o calls -e trace=write -e inject=write:error=EIO:when=4 \
+		"$PERFREC" export --to perfetto many.data
+	expect_status 1
+	expect_match err 'cannot write: Input/output error'
+fi
+
 # The track comes behind the last whole packet of a cut trace. No packet can follow
 # bytes that are none.
 mkdir broken
