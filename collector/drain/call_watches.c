@@ -133,7 +133,7 @@ uint64_t call_watches_slow_ns(struct call_watches *watches, uint64_t address,
 	return watch_at(watches, number)->slow_ns;
 }
 
-void call_watches_fire(struct call_watches *watches,
+bool call_watches_fire(struct call_watches *watches,
 		       const struct cct_function *function,
 		       struct trigger_call *call)
 {
@@ -143,12 +143,12 @@ void call_watches_fire(struct call_watches *watches,
 	uint32_t number;
 
 	if (!pool_find(&watches->pool, &key, &number))
-		return;
+		return false;
 	watch = watch_at(watches, number);
 	call->set = watch->set;
 	call->function = watch->name;
 	call->p99_ns = watch->p99_ns;
-	triggers_call(watches->triggers, call);
+	return triggers_call(watches->triggers, call);
 }
 
 uint32_t call_watches_look(struct call_watches *watches, uint64_t ns)

@@ -10,6 +10,7 @@
 #ifndef PERFREC_COLLECTOR_DRAIN_CALL_WATCHES_H
 #define PERFREC_COLLECTOR_DRAIN_CALL_WATCHES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct call_watches;
@@ -32,8 +33,8 @@ void call_watches_finish(struct process *process);
 uint64_t call_watches_slow_ns(struct call_watches *watches, uint64_t address,
 			      uint32_t generation);
 /* Fires for a call of @function that reached its bound. @call has its times and
- * its thread. */
-void call_watches_fire(struct call_watches *watches,
+ * its thread. Returns as triggers_call(). */
+bool call_watches_fire(struct call_watches *watches,
 		       const struct cct_function *function,
 		       struct trigger_call *call);
 

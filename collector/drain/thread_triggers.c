@@ -56,7 +56,7 @@ static uint64_t tell_bound(void *context, uint64_t function)
 				    replay_tree(thread->replay)->generation);
 }
 
-static void fire_call(struct thread *thread,
+static bool fire_call(struct thread *thread,
 		      const struct cct_function *function, uint64_t begin_ns,
 		      uint64_t end_ns, uint64_t took_ns, uint8_t held)
 {
@@ -69,7 +69,7 @@ static void fire_call(struct thread *thread,
 		.tid = thread->entry.tid,
 	};
 
-	call_watches_fire(thread->triggers->watches, function, &call);
+	return call_watches_fire(thread->triggers->watches, function, &call);
 }
 
 static void take_slow(void *context, const struct cct_node *node,
@@ -106,7 +106,7 @@ static void set_bounds(void *context, struct replay *replay)
 struct look {
 	struct thread *thread;
 	uint64_t ns;
-	uint64_t told[TOLD_MAX]; /* calls that are still open */
+	uint64_t told[TOLD_MAX]; /* that have fired and are still open */
 	uint32_t count;
 };
 
@@ -130,10 +130,10 @@ static void look_at_call(void *context, const struct cct_node *node,
 	took_ns = look->ns - begin_ns - waited_ns;
 	if (took_ns < slow_ns + HANG_NS)
 		return;
-	if (!was_told(look->thread->triggers, begin_ns))
-		fire_call(look->thread, node->function, begin_ns, look->ns,
-			  took_ns, held);
-	look->told[look->count++] = begin_ns;
+	if (was_told(look->thread->triggers, begin_ns) ||
+	    fire_call(look->thread, node->function, begin_ns, look->ns, took_ns,
+		      held))
+		look->told[look->count++] = begin_ns;
 }
 
 void thread_triggers_visit(struct thread *thread, uint64_t ns, bool quiet)

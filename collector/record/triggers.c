@@ -345,7 +345,7 @@ uint64_t triggers_slow_ns(const struct triggers *triggers, uint32_t set,
 	return least;
 }
 
-void triggers_call(struct triggers *triggers, const struct trigger_call *call)
+bool triggers_call(struct triggers *triggers, const struct trigger_call *call)
 {
 	uint64_t ns = call->took_ns, bound = UINT64_MAX;
 	uint32_t left = call->set;
@@ -358,8 +358,10 @@ void triggers_call(struct triggers *triggers, const struct trigger_call *call)
 				? slow_ns(gate->trigger, call->p99_ns)
 				: UINT64_MAX;
 	}
-	if (!gate || ns < bound || extend_held(gate, call))
-		return;
+	if (!gate || ns < bound)
+		return false;
+	if (extend_held(gate, call))
+		return true;
 	event = (struct flight_event){
 		.cause = FLIGHT_CALL,
 		.begin_ns = call->begin_ns,
@@ -371,6 +373,7 @@ void triggers_call(struct triggers *triggers, const struct trigger_call *call)
 	};
 	copy_text(event.what, call->function);
 	fire(triggers, gate, &event);
+	return true;
 }
 
 /* --- others -------------------------------------------------------------- */

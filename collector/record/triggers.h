@@ -67,9 +67,9 @@ struct trigger_call {
 	pid_t pid, tid;
 };
 /* Reports a call that has ended, or that is still open. Fires the first trigger
- * of the set whose conditions it fulfils and whose bound it reaches. @triggers
- * is not NULL. */
-void triggers_call(struct triggers *triggers, const struct trigger_call *call);
+ * of the set whose conditions it fulfils and whose bound it reaches. Returns false
+ * if there is none. @triggers is not NULL. */
+bool triggers_call(struct triggers *triggers, const struct trigger_call *call);
 
 /* --- others -------------------------------------------------------------- */
 

@@ -35,8 +35,11 @@ ALONE void scope(int level)
 }
 ALONE void hang(double seconds)
 {
+	if (seconds > 1)
+		hang(seconds - 1);
+	else
+		pause();
 	sink += (long)seconds;
-	pause();
 }
 int main(int argc, char **argv)
 {
@@ -49,7 +52,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 10; i++)
 		scope(i);
 	if (argc > 1)
-		hang(0.5);
+		hang(9.5);
 	return 0;
 }
 C
@@ -96,10 +99,11 @@ run_ok "$PERFREC" record --patch --flight --alloc=off --cpu=off \
 expect_eq 'without --args' "$(cat data/snapshots/*/why.json 2>/dev/null | wc -l)" 0
 expect_match err "'paint\(size > 0\) > 0ns': no recorded call had the argument 'size'; see --args"
 
-# A call that is still open fires by its arguments, before it ends.
+# A call that is still open fires by its arguments, before it ends; the nine calls around
+# it do not.
 hang='hang(seconds < 0.6) > 1ms'
 "$PERFREC" record -q --patch --args '*' --flight --alloc=off --cpu=off \
-	--trigger "$hang" --trigger 'hang(seconds > 0.6) > 1ms' -o data -- ./calls x &
+	--trigger "$hang" --trigger 'hang(seconds > 9.6) > 1ms' -o data -- ./calls x &
 recorder=$!
 has_snapshot()
 {
@@ -109,7 +113,7 @@ wait_for 60 has_snapshot
 pkill -P $recorder -x calls
 wait $recorder
 expect_eq 'open and ended' "$(fired "$hang")" 2
-expect_eq 'another' "$(fired 'hang(seconds > 0.6) > 1ms')" 0
+expect_eq 'another' "$(fired 'hang(seconds > 9.6) > 1ms')" 0
 
 # Nine conditions are too many.
 set --
