@@ -57,6 +57,9 @@ static int write_trace_and_path(const struct call_command *call,
 	const struct trace_read_totals *totals = &list->path->totals;
 	int err = kept_trace_copy(trace, totals->size - totals->cut, out);
 
+	/* errno is that of the write. */
+	if (ferror(out))
+		return -EIO;
 	if (has_moved(file, trace)) {
 		log_err("'%.2000s' dropped its oldest part while perfrec read "
 			"it (--keep last): export it when the recording has "
