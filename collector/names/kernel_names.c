@@ -160,7 +160,8 @@ static int parse_symbols(struct kernel_names *names, size_t bytes)
 	size_t used = 1;
 
 	for (; line < text + bytes; line = next) {
-		next = strchr(line, '\n');
+		/* ASan's strchr() looks for the end of all lines. */
+		next = memchr(line, '\n', (size_t)(text + bytes - line));
 		if (!next)
 			break; /* cut short */
 		*next++ = '\0';
