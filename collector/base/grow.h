@@ -62,13 +62,13 @@ struct budget;
 
 /* Returns element @number of @array, which grows with zeros if needed; NULL:
  * -ENOMEM. */
-#define grow_array_at(array, room, number)                  \
-	({                                                  \
-		size_t grow_at = (number);                  \
-                                                            \
-		grow_array_zeroed(array, room, grow_at + 1) \
-			? NULL                              \
-			: &(array)[grow_at];                \
+#define grow_array_at(array, room, number)                           \
+	({                                                           \
+		size_t grow_at = (number);                           \
+		int grow_failure =                                   \
+			grow_array_zeroed(array, room, grow_at + 1); \
+                                                                     \
+		grow_failure ? NULL : &(array)[grow_at];             \
 	})
 
 struct grow {

@@ -249,19 +249,23 @@ static uint32_t arguments_in_page(struct page_data *data,
 	return page_data_text(data, line.text);
 }
 
+static struct trace_sched_sums sched_of_call(struct page_data *data,
+					     const struct slow_call *call)
+{
+	const struct trace_track *track = track_of_thread(data, call->thread);
+	uint64_t ns = call->took_ns + call->waited_ns;
+
+	return trace_sched_between(data->sched, track ? track->tid : 0,
+				   call->begin_ns, call->begin_ns + ns);
+}
+
 static void put_slow_call(struct page_data *data, const struct slow_call *call,
 			  uint32_t function, enum slow_column column,
 			  struct page_columns *columns)
 {
-	const struct trace_track *track = track_of_thread(data, call->thread);
+	const struct trace_sched_sums none = { 0 };
 	const struct trace_sched_sums sums =
-		column < SLOW_ON_CPU
-			? (struct trace_sched_sums){ 0 }
-			: trace_sched_between(data->sched,
-					      track ? track->tid : 0,
-					      call->begin_ns,
-					      call->begin_ns + call->took_ns +
-						      call->waited_ns);
+		column < SLOW_ON_CPU ? none : sched_of_call(data, call);
 	const uint64_t numbers[SLOW_COLUMNS] = {
 		[SLOW_FUNCTION] = function,
 		[SLOW_DURATION] = call->took_ns,
