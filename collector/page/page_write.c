@@ -77,7 +77,7 @@ static int read_page_waits(struct page *page, const char *path,
 					.thread = choice->thread };
 	struct lock_list *locks = &page->data.locks;
 	struct path_list *list = &page->data.path;
-	int err = locks->waits->wait_count
+	int err = locks->waits && locks->waits->wait_count
 			  ? lock_list_read_stacks(locks, path, &choice->range,
 						  choice->thread, NULL)
 			  : 0;

@@ -373,9 +373,10 @@ static int begin_read_call(struct call_reader *reader, struct call_track *track,
 {
 	struct open_call *call, *around;
 
-	if (grow_array(track->open, track->room, track->count + 1))
+	call = grow_array_at(track->open, track->room, track->count);
+	if (!call)
 		return -ENOMEM;
-	call = &track->open[track->count++];
+	track->count++;
 	around = track->count > 1 ? call - 1 : NULL;
 	*call = (struct open_call){
 		.begin_ns = event->ns,
