@@ -44,20 +44,12 @@ struct path_writer {
  * free, or NULL without memory. */
 static char *unknown_text(const struct path_list *list)
 {
-	const struct path_stop *stop = list->path->stops.items;
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	char *why = path_stop_text(list, list->path->stops.items), *text = NULL;
 
-	if (!out)
-		return NULL;
-	fputs("unknown: ", out);
-	if (list->path->stops.count)
-		path_stop_print(list, stop, out);
-	if (!fclose(out))
-		return text;
-	free(text);
-	return NULL;
+	if (why && asprintf(&text, "unknown: %s", why) < 0)
+		text = NULL;
+	free(why);
+	return text;
 }
 
 static int write_path_name(struct path_writer *writer,

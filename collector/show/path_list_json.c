@@ -53,6 +53,21 @@ void path_stop_print(const struct path_list *list, const struct path_stop *stop,
 	}
 }
 
+char *path_stop_text(const struct path_list *list, const struct path_stop *stop)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (!out)
+		return NULL;
+	path_stop_print(list, stop, out);
+	if (!fclose(out))
+		return text;
+	free(text);
+	return NULL;
+}
+
 uint64_t path_row_ns(const struct path_row *row)
 {
 	return row->ran_ns + row->hand_over_ns + row->outside_ns +
@@ -151,17 +166,22 @@ static json_t *stops_json(const struct path_list *list)
 	const struct path_stop *at = list->path->stops.items;
 	json_t *array = json_array();
 
-	for (uint32_t i = 0; i < list->path->stops.count; i++, at++)
+	for (uint32_t i = 0; i < list->path->stops.count; i++, at++) {
+		char *text = path_stop_text(list, at);
+
 		json_array_append_new(
 			array,
-			json_pack("{s:s, s:o, s:o, s:I, s:I, s:I}", "why",
-				  why[at->why], "object",
+			json_pack("{s:s, s:o, s:o, s:o, s:I, s:I, s:I}", "why",
+				  why[at->why], "text",
+				  text ? json_text(text) : NULL, "object",
 				  json_text(path_list_text(list, at->object)),
 				  "thread",
 				  json_text(path_list_text(list, at->thread)),
 				  "tid", (json_int_t)at->tid, "times",
 				  (json_int_t)at->times, "unknown_ns",
 				  (json_int_t)at->ns));
+		free(text);
+	}
 	return array;
 }
 

@@ -31,6 +31,9 @@ const char *path_thread_text(const struct path_list *list, uint32_t tid,
 /* Prints why the path stops, without an end of line. */
 void path_stop_print(const struct path_list *list, const struct path_stop *stop,
 		     FILE *out);
+/* Returns the same as a text, which the caller frees, or NULL without memory. */
+char *path_stop_text(const struct path_list *list,
+		     const struct path_stop *stop);
 uint64_t path_row_ns(const struct path_row *row);
 
 /* Returns the object of perfrec report --view path --json with the first @rows

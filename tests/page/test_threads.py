@@ -114,7 +114,7 @@ class Threads(PageTest):
                           ("silent", "no call was recorded of the thread that ended the wait of thread 7 worker for [pipe 5]"),
                           ("start", "no record says who started thread 7 worker"),
                           ("waited", "thread 7 worker waited when it ended another wait")):
-            stop = {"why": why, "object": "[pipe 5]", "thread": "worker", "tid": 7, "times": 1, "unknown_ns": 250000}
+            stop = {"why": why, "text": text, "object": "[pipe 5]", "thread": "worker", "tid": 7, "times": 1, "unknown_ns": 250000}
             said = self.path_text(dict(path, paths=1, length_ns=1000000, stops=[stop]), "path-" + why)
             self.assertIn(text, said)
             self.assertIn("(25.0 %)", said)

@@ -4,21 +4,13 @@ import { el } from './dom.js';
 
 /** @typedef {{ function: string, thread: string, tid: number, time_ns: number } & Record<string, any>} PathRow */
 /** @typedef {{ object: string, function: string, from: string, from_tid: number, to: string, to_tid: number, times: number, hand_over_ns: number }} HandOver */
-/** @typedef {{ why: string, object: string, thread: string, tid: number, unknown_ns: number }} PathStop */
+/** @typedef {{ text: string, unknown_ns: number }} PathStop */
 /** @typedef {{ paths: number, length_ns: number, functions: PathRow[], hand_overs: HandOver[], stops: PathStop[] }} CriticalPath */
 
 /** @type {Record<string, string>} */
 const PATH_COLUMNS = { time_ns: 'Time', on_cpu_ns: 'On CPU', runnable_ns: 'Runnable', hand_over_ns: 'Hand-over', outside_ns: 'Outside', unknown_ns: 'Unknown' };
 const HAND_OVERS_SHOWN = 10;
 const pathTime = (/** @type {number} */ time) => amount(time, 'nanoseconds');
-
-/** @param {PathStop} stop @returns {string} */
-function whyStopped({ why, object, thread, tid }) {
-  const who = `${tid} ${visible(thread)}`;
-  if (why === 'start') return `no record says who started thread ${who}`;
-  if (why === 'waited') return `by the trace, thread ${who} waited when it ended another wait`;
-  return `${why === 'silent' ? 'no call was recorded of the thread that' : 'no record says who'} ended the wait of thread ${who} for ${visible(object)}`;
-}
 
 /** @param {CriticalPath} path @returns {HTMLElement} */
 function pathTable({ functions, length_ns: whole, stops }) {
@@ -43,7 +35,7 @@ export function pathPanel(path) {
   const { hand_overs: handOvers, stops, length_ns: whole } = path;
   return panel([
     el('p', { class: 'caption' }, `The chain of work that determined how long this took, ${pathTime(whole)}, followed back from its end through the threads that waited for each other.`),
-    ...stops.map((stop) => el('p', { class: 'caption' }, `${pathTime(stop.unknown_ns)} (${percent(stop.unknown_ns, whole)}) is unknown: ${whyStopped(stop)}.`)),
+    ...stops.map((stop) => el('p', { class: 'caption' }, `${pathTime(stop.unknown_ns)} (${percent(stop.unknown_ns, whole)}) is unknown: ${visible(stop.text)}.`)),
     path.functions[0]?.on_cpu_ns === null ? el('p', { class: 'caption' }, 'The trace has no switches of threads, so waits are not known.') : null,
     path.functions.length ? pathTable(path) : null,
     handOvers.length ? el('ul', { class: 'caption' }, handOvers.length > HAND_OVERS_SHOWN ? 'The most frequent hand-overs:' : 'Hand-overs:', handOvers.slice(0, HAND_OVERS_SHOWN).map((one) => el('li', {},
