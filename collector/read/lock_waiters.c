@@ -19,16 +19,18 @@ struct waiter_walk {
 	uint32_t seen_room;
 };
 
-/* Returns true once for each function of the stack of row @number. */
+/* Returns 1 once for each function of the stack of row @number, then 0; or
+ * -ENOMEM. */
 static int is_new_function(struct waiter_walk *walk, uint32_t function,
 			   uint32_t number)
 {
-	if (grow_array_zeroed(walk->seen, walk->seen_room,
-			      (size_t)function + 1))
+	uint32_t *seen = grow_array_at(walk->seen, walk->seen_room, function);
+
+	if (!seen)
 		return -ENOMEM;
-	if (walk->seen[function] == number + 1)
+	if (*seen == number + 1)
 		return 0;
-	walk->seen[function] = number + 1;
+	*seen = number + 1;
 	return 1;
 }
 

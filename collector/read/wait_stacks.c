@@ -30,18 +30,22 @@ struct stack_walk {
 	uint32_t text_room;
 };
 
-static uint32_t frame_text(struct stack_walk *walk, uint32_t number)
+/* Sets *@out to the number of the reader's text @number among those of the waits.
+ * Returns 0 or -ENOMEM. */
+static int find_frame_text(struct stack_walk *walk, uint32_t number,
+			   uint32_t *out)
 {
 	const char *text = trace_reader_text(walk->reader, number);
+	uint32_t *known = grow_array_at(walk->texts, walk->text_room, number);
 
-	if (!number ||
-	    grow_array_zeroed(walk->texts, walk->text_room, (size_t)number + 1))
-		return 0;
-	if (!walk->texts[number])
-		walk->texts[number] =
+	if (!known)
+		return -ENOMEM;
+	if (number && !*known)
+		*known =
 			trace_texts_number(&walk->waits->texts,
 					   (const uint8_t *)text, strlen(text));
-	return walk->texts[number];
+	*out = *known;
+	return 0;
 }
 
 static int number_stack(struct stack_walk *walk, const struct open_calls *calls,
@@ -49,12 +53,10 @@ static int number_stack(struct stack_walk *walk, const struct open_calls *calls,
 {
 	*stack = 0;
 	for (uint32_t i = 0; i < calls->depth; i++) {
-		const struct wait_frame frame = {
-			.caller = *stack,
-			.function = frame_text(walk, calls->values[i]),
-		};
+		struct wait_frame frame = { .caller = *stack };
 
-		if (pool_intern(&walk->stacks->frames, &frame, stack) < 0)
+		if (find_frame_text(walk, calls->values[i], &frame.function) ||
+		    pool_intern(&walk->stacks->frames, &frame, stack) < 0)
 			return -ENOMEM;
 		++*stack;
 	}
@@ -113,16 +115,14 @@ static void find_waits_of_thread(const struct stack_walk *walk,
 static int take_stack_event(struct stack_walk *walk,
 			    const struct trace_event *event)
 {
-	uint32_t number;
 	struct stack_thread *thread;
 
 	if (!open_calls_change(event))
 		return 0;
-	number = event->track->number;
-	if (grow_array_zeroed(walk->threads, walk->thread_room,
-			      (size_t)number + 1))
+	thread = grow_array_at(walk->threads, walk->thread_room,
+			       event->track->number);
+	if (!thread)
 		return -ENOMEM;
-	thread = &walk->threads[number];
 	if (!thread->is_known)
 		find_waits_of_thread(walk, event->track, thread);
 	if (thread->wait == thread->wait_end &&
