@@ -389,6 +389,26 @@ static const char *unit_of_curve(const struct calls *calls,
 					    : "count";
 }
 
+static json_t *header_counters_json(const struct calls *calls)
+{
+	json_t *list = json_array();
+	char key[32];
+
+	for (uint32_t i = 0; i < calls->curve_count; i++) {
+		const struct calls_curve *curve = calls->curves[i];
+
+		if (!page_time_is_counter(calls, i))
+			continue;
+		snprintf(key, sizeof(key), "counter.%u", i);
+		json_array_append_new(
+			list,
+			json_pack("{s:s, s:o, s:s}", "key", key, "title",
+				  json_text(calls_curve_name(calls, curve)),
+				  "unit", unit_of_curve(calls, curve)));
+	}
+	return list;
+}
+
 static json_t *page_folder_json(const char *dir)
 {
 	char *path = realpath(dir, NULL);
@@ -431,29 +451,10 @@ char *page_header_make(const struct page_data *data,
 	char *text;
 
 	if (data->calls) {
-		json_t *list;
-		char key[32];
-
 		add_header_time(data, options->part, header);
 		add_heap(data, options, summary, header);
-		list = json_array();
-		for (uint32_t i = 0; i < data->calls->curve_count; i++) {
-			const struct calls_curve *curve =
-				data->calls->curves[i];
-
-			if (!page_time_is_counter(data->calls, i))
-				continue;
-			snprintf(key, sizeof(key), "counter.%u", i);
-			json_array_append_new(
-				list,
-				json_pack("{s:s, s:o, s:s}", "key", key,
-					  "title",
-					  json_text(calls_curve_name(
-						  data->calls, curve)),
-					  "unit",
-					  unit_of_curve(data->calls, curve)));
-		}
-		json_object_set_new(header, "counters", list);
+		json_object_set_new(header, "counters",
+				    header_counters_json(data->calls));
 	}
 	if (data->locks.sums.rows.count || data->locks.has_stacks)
 		json_object_set_new(header, "locks",
