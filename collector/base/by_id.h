@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * by_id - items of one kind by a number of 64 bits, and in the order in which they
- * were added. Items do not move. Memory comes from a budget. One thread at a time.
+ * by_id - items of one kind, by a number of 64 bits. The list keeps the order of
+ * adding, and items do not move. Memory comes from a budget. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_BASE_BY_ID_H
 #define PERFREC_COLLECTOR_BASE_BY_ID_H

@@ -248,7 +248,7 @@ static void add_waiter_to_table(const struct lock_view *view,
 					   row->unknown_ns });
 }
 
-/* Prints for whom the calls of each function waited. */
+/* Prints the threads that the calls of each function waited for. */
 static int print_waiter_table(const struct lock_view *view, FILE *out)
 {
 	static const struct table_column columns[] = {

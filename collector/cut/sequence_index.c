@@ -361,7 +361,7 @@ static struct event take_fields(struct wire fields)
 static void take_slice(struct sequence_index *sequence, uint64_t ns,
 		       const struct event *event)
 {
-	/* Of its site, or else its name; 0: a wait, or no name. */
+	/* The id of the site, or else of the name; 0: a wait, or no name. */
 	uint64_t iid = event->category ?: event->location ?: event->name_iid;
 
 	if (event->type == TYPE_SLICE_END) {

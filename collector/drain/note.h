@@ -72,8 +72,8 @@ size_t note_bytes(const struct note *note);
 struct note_match {
 	const struct argument_condition *const *list;
 	size_t count; /* at most 8 */
-	uint8_t held; /* those that an argument fulfilled, as bits */
-	uint8_t named; /* those whose argument any note had */
+	uint8_t held; /* bit N: an argument fulfilled condition N */
+	uint8_t named; /* bit N: any note had the argument of condition N */
 };
 
 /*

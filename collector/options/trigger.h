@@ -30,7 +30,7 @@
 
 #define TRIGGERS_MAX 30
 #define TRIGGER_TIMES_MAX 1e6
-/* Of all triggers together: a call has a bit for each. */
+/* All triggers together have no more: a call has a bit for each. */
 #define TRIGGER_CONDITIONS_MAX 8u
 
 enum trigger_kind {

@@ -32,7 +32,7 @@ struct lock_edge {
 	size_t share; /* of a hold; NO_SHARE: a wait */
 };
 
-/* A hold, as far as the waits of a row have waited for it. */
+/* The part of a hold during which a row waited for the lock. */
 struct hold_share {
 	size_t hold;
 	uint32_t row;
@@ -470,7 +470,7 @@ static int list_waited(struct lock_sums *sums, const struct trace_waits *waits,
 	return 0;
 }
 
-/* Adds @held to the row of @waited, as far as they overlap. */
+/* Adds the part of @held within @waited to the row of @waited. */
 static int add_overlap(struct lock_sums *sums, const struct lock_span *waited,
 		       const struct lock_span *held, struct lock_edges *edges)
 {

@@ -10,8 +10,8 @@
  * waker as a whole. So the parts of a lock add up to its blocked time.
  *
  * A lock may have a row for each stack that waited for it, or a part for each
- * stack that held it. The rows, or parts, add up to those without stacks, but for
- * some ns of "unknown".
+ * stack that held it. The rows, or parts, add up to those without stacks; "unknown"
+ * may differ by some ns.
  */
 #ifndef PERFREC_COLLECTOR_READ_LOCK_SUMS_H
 #define PERFREC_COLLECTOR_READ_LOCK_SUMS_H

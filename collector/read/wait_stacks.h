@@ -23,8 +23,8 @@ struct wait_stacks {
 	struct pool frames; /* struct wait_frame */
 };
 
-/* Reads the calls of the trace at @path, from which @waits come, and sets the stacks
- * of waits and holds. @progress may be NULL. Returns 0, and the caller ends @out with
+/* Reads the calls of the trace at @path, and sets the stacks of @waits and of their
+ * holds. @waits were read from the same trace. @progress may be NULL. Returns 0, and the caller ends @out with
  * wait_stacks_release() before @waits. Returns -errno if the file cannot be opened or
  * memory is short. A damaged trace is read up to the damage. Logs nothing. */
 int wait_stacks_read(const char *path, struct trace_waits *waits,

@@ -373,7 +373,7 @@ static void write_encoded(struct replay *replay, uint64_t ns,
 	replay->mid_call = false;
 }
 
-/* Writes the begin or end of the call of @frame with its note. */
+/* Writes a BEGIN or END of @frame with its note. */
 static void write_noted(struct replay *replay, uint64_t ns,
 			struct replay_frame *frame, struct encode_event event)
 {

@@ -58,7 +58,7 @@ struct replay_sink {
 	 * may change it later (cct_function.slow_ns). NULL: reports none. */
 	uint64_t (*slow_ns)(void *context, uint64_t function);
 	/* Reports an ended call of @node that took this long. @took_ns excludes
-	 * waits for the collector; @held is of its notes (struct replay_note).
+	 * waits for the collector; @held comes from its notes (struct replay_note).
 	 * The callback must be fast, because it runs in the middle of a piece
 	 * of the ring. */
 	void (*slow)(void *context, const struct cct_node *node,

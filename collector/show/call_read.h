@@ -80,8 +80,8 @@ struct call_arguments *call_arguments_keep(const struct call_reader *reader,
 
 /* Returns the underlying reader, for texts, tracks and totals. */
 struct trace_reader *call_reader_trace(const struct call_reader *reader);
-/* Returns true if a range was chosen, so the trace's totals may lack events outside
- * of it. */
+/* Returns true if a range was chosen: the trace's totals may then lack other
+ * events. */
 bool call_reader_has_range(const struct call_reader *reader);
 /* Returns the origin of times, CLOCK_BOOTTIME. */
 uint64_t call_reader_origin(const struct call_reader *reader);

@@ -30,8 +30,9 @@ struct lock_list {
 	uint32_t *functions; /* numbers of waiters.rows, most blocked first */
 };
 
-/* Reads the calls of the trace at @path, from which list->waits come, and sums up
- * what each function waited for, of @thread and in @range as lock_sums_make() does.
+/* Reads the calls of the trace at @path, and sums up what each function waited for.
+ * list->waits were read from the same trace; @thread and @range are those of
+ * lock_sums_make().
  * Returns 0, or -errno and changes nothing else. */
 int lock_list_read_stacks(struct lock_list *list, const char *path,
 			  const struct time_range *range, const char *thread,

@@ -14,7 +14,7 @@
 #include "collector/read/trace_origin.h"
 #include "collector/show/range_counters.h"
 
-/* As many as buckets of the page. */
+/* The page has as many buckets. */
 #define POINTS_MAX 500
 
 static void add_memory_point(json_t *points, uint64_t ns, int64_t bytes)

@@ -5,8 +5,8 @@
 # patches functions without hooks while the program starts:
 #
 #     cost     ns a call more than alone: the least of 300 rounds of 2,000 calls
-#     calls    how many calls of functions of the program itself are recorded, and the
-#              part of those that callgrind counts
+#     calls    recorded calls of functions of the program itself, in number and in %
+#              of callgrind's
 #     unwinds  how many of 10 runs of tests/progs/patch/unwinds.cc end as without a
 #              tool: exceptions, cancelled threads, contexts, backtraces
 #

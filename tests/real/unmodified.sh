@@ -120,8 +120,8 @@ variables()
 }
 
 # compare_calls COMMAND...: of named functions, with those of callgrind. COMMAND must
-# not fork: callgrind counts the calls of the parent for the child as well. A shell makes
-# a variable of each of the environment, so callgrind gets as many as perfrec sets.
+# not fork: callgrind counts the calls of the parent for the child as well. Shells have a
+# call for each variable of the environment, so callgrind gets the number perfrec sets.
 compare_calls()
 {
 	type valgrind >/dev/null 2>&1 || return 0

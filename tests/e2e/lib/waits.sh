@@ -81,8 +81,8 @@ names_are_true()
 		"$dir/trace.pftrace" "$dir.truth"
 }
 
-# whom FAMILY FLOOR [OPTION...]: a family of whom is recorded with the holders and
-# wakers of its own log, at least FLOOR % of the time.
+# whom FAMILY FLOOR [OPTION...]: records the program whom. The trace must name the
+# holders and wakers of the program's log for at least FLOOR % of the time.
 whom()
 {
 	waits_record "$1" whom "$1"

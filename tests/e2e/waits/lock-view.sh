@@ -91,7 +91,7 @@ expect_match out 'held in commit, thread [0-9]+ convoy'
 run_ok "$PERFREC" replay data
 expect_match out 'waited on .mutex convoy.0x[0-9a-f]+., held by convoy in commit'
 
-# Each function has the blocked time of its calls, and for whom they waited.
+# Each function has the blocked time of its calls, and the threads they waited for.
 "$PERFREC" report --json --view lock --stacks data >functions.json ||
 	fail 'report --view lock --stacks'
 expect_eq 'functions whose parts do not add up' "$(jq '[.functions[] |

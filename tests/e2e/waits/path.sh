@@ -150,7 +150,7 @@ track in-turn
 track beside
 track in-turn --thread stages --until 30ms
 
-# Who writes into a pipe is not recorded, so the path stops there.
+# No record names the writer of a pipe, so the path stops there.
 build piped -pthread <<'SOURCE'
 #include <pthread.h>
 #include <time.h>
@@ -183,7 +183,7 @@ SOURCE
 run_ok "$PERFREC" record -q -o piped.data ./piped
 track piped.data
 
-# Of many calls the track has the longest.
+# The track has the longest of many calls.
 build many <<'SOURCE'
 __attribute__((noinline)) int leaf(int n) { __asm__ volatile(""); return n; }
 int main(void)

@@ -346,7 +346,7 @@ TEST(functions_share_the_holders_of_a_lock)
 	rig_wait(2, "[pipe 5]", "woken_by=t1,woken_by_tid=101,woken_in=put",
 		 600, 630, 0);
 	rig_hold(1, 0, LOCK, "put", 50, 480, 0);
-	/* No thread waits for it. */
+	/* Not contended. */
 	rig_hold(1, 0, LOCK, "put", 700, 800, 0);
 	sum_waiters();
 	ck_assert_uint_eq(waited_for_ns("take", 101, "put", true), 380);
@@ -396,7 +396,7 @@ TEST(locks_of_objects_are_grouped_by_their_first_wait)
 		 "lock=mutex first waited for in take (0x20),woken_by=t1", 300,
 		 350, 0);
 	rig_wait(0, MUTEX, "lock=" LOCK ",woken_by=t1", 400, 410, 0);
-	/* The first one is held while nobody waits for it. */
+	/* The first hold begins before any wait. */
 	rig_hold(1, 0, first, "put", 90, 340, 0);
 	rig_hold(1, 1, second, "put", 290, 345, 0);
 	rig_hold(1, 2, LOCK, "put", 395, 410, 0);
@@ -475,7 +475,7 @@ TEST(many_stacks_may_wait_for_a_lock_with_many_holds)
 	}
 }
 
-/* Of each thread the waits are of one function. */
+/* Each thread waits in one function only. */
 TEST(waiters_are_those_of_their_threads, EACH(1, 21))
 {
 	static const char *const names[] = { "main", "take", "work", "put" };
