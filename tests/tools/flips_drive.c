@@ -4,6 +4,10 @@
  * gone: functions named exact_ are recorded or counted, those named loose_ and
  * plugin_ recorded, counted or off. Prints how many requests were answered.
  *
+ * It begins when a program counts functions named exact_. If these were to be
+ * recorded at the start of the program, they would not be connected then, and
+ * calls would be missing later.
+ *
  * usage: flips_drive SOCKET
  */
 #include <stdio.h>
@@ -23,34 +27,46 @@ static const char *const requests[] = {
 	"functions\tcloose_*\toexact_never\n",
 };
 
-/* Whether there was an answer. */
-static int ask(const char *path, const char *request)
+enum answer { GONE, REFUSED, OBEYED };
+
+static enum answer ask(const char *path, const char *request)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
 	char answer[65536];
-	ssize_t got = -1, sum = 0;
+	ssize_t got = -1;
+	enum answer whole = GONE;
 
 	if (fd < 0)
-		return 0;
+		return GONE;
 	strncpy(address.sun_path, path, sizeof(address.sun_path) - 1);
 	if (connect(fd, (struct sockaddr *)&address, sizeof(address)) == 0 &&
 	    send(fd, request, strlen(request), MSG_NOSIGNAL) > 0)
 		while ((got = recv(fd, answer, sizeof(answer), 0)) > 0)
-			sum += got;
+			if (whole == GONE)
+				whole = memmem(answer, (size_t)got, "\"error\"",
+					       7)
+						? REFUSED
+						: OBEYED;
 	close(fd);
-	return got == 0 && sum > 0;
+	return got ? GONE : whole;
 }
 
 int main(int argc, char **argv)
 {
 	const size_t count = sizeof(requests) / sizeof(*requests);
 	unsigned long answered = 0;
+	enum answer first;
 
 	if (argc < 2)
 		return 2;
-	while (ask(argv[1], requests[answered % count]))
-		answered++;
+	do
+		first = ask(argv[1], "functions\tcexact_*\toloose_*\n");
+	while (first == REFUSED);
+	if (first == OBEYED)
+		do
+			answered++;
+		while (ask(argv[1], requests[answered % count]) != GONE);
 	printf("%lu\n", answered);
 	return 0;
 }
