@@ -564,6 +564,7 @@ int states_ask_start(struct arena *arena, const char *const *globs,
 {
 	struct states *states = arena_setup(arena)->states;
 	struct states_ask *ask = calloc(1, sizeof(*ask));
+	bool starts;
 	int err = 0;
 
 	if (!ask)
@@ -575,12 +576,15 @@ int states_ask_start(struct arena *arena, const char *const *globs,
 	ask->states = states_get(states);
 	lock_acquire(&states->lock);
 	err = ask_patterns(ask, globs, count);
-	states->wants_plans = true;
+	/* A program that waits for states_connect() may have modules whose files
+	 * are not open yet. Whoever plans them now finds no functions. */
+	starts = arena_session(arena)->waits_for_text && !states->wants_plans;
+	states->wants_plans |= !starts;
 	/* relaxed: see add_options() */
 	atom_store_rlx(&states->want_durations, true);
 	ask->number = ++states->asked;
 	lock_release(&states->lock);
-	if (!err)
+	if (!err && !starts)
 		err = states_start(states);
 	if (err) {
 		states_ask_end(&ask);

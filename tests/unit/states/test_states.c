@@ -193,6 +193,30 @@ TEST(states_span_forgets_open_calls_that_were_counted)
 	states_ask_end(&span);
 }
 
+/* Files of its modules may be unknown until states_connect(): no functions were
+ * found, and the program went on without its counted functions. */
+TEST(states_request_during_a_start_plans_nothing)
+{
+	struct states_ask *early;
+
+	g_arena.session.waits_for_text = true;
+	early = ask("ctiny");
+	ck_assert(!g_states->wants_plans);
+	ck_assert(!states_ask_is_done(early));
+	states_connect(&g_arena, NULL);
+	ck_assert(g_states->wants_plans);
+	ck_assert_uint_eq(g_states->pattern_count, 1);
+	states_ask_end(&early);
+}
+
+TEST(states_request_after_a_start_plans)
+{
+	struct states_ask *asked = ask("ctiny");
+
+	ck_assert(g_states->wants_plans);
+	states_ask_end(&asked);
+}
+
 /* Plans the entry build of the corpus. Returns the reason of a failure. */
 static const char *why_not_planned(uint64_t spent_ns)
 {
