@@ -180,8 +180,11 @@ class Threads(PageTest):
         self.silent(page)
 
     def test_instants(self):
-        """i goes to the next instant; its name, time and thread are said."""
+        """An instant has its name; i goes to the next one, whose name, time and thread are said."""
         page = self.opened()
+        page.js("window.painted = []; document.querySelector('.timeline').dispatchEvent(new Event('scroll'))")
+        page.painted()
+        self.assertIn("half", [text for text, *_ in page.js("window.painted")])
         page.js("document.querySelector('.timeline').focus()")
         page.press("+", "+", *"IIIIiiiiii")
         times = sorted(instant["ns"] for instant in dumped("instant"))

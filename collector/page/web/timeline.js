@@ -406,10 +406,26 @@ export class TimelineView {
     });
     const lane = this.waitHeads.length && this.levelFor('waits', this.waitHeads).lanes.get(`${thread} 0`);
     if (lane) this.drawWaits(g, lane, y, high);
-    g.fillStyle = color('--accent');
-    for (const instant of this.instants) {
-      const x = this.xOf(instant.ns);
-      if (instant.thread !== thread || x < this.left || x > right) continue;
+    this.drawInstants(g, thread, y, high);
+  }
+
+  /** Draws the instants of a thread, with their names where there is room. @param {CanvasRenderingContext2D} g @param {number} thread @param {number} y @param {number} high */
+  drawInstants(g, thread, y, high) {
+    const right = this.left + this.width();
+    const list = this.instants.filter((one) => one.thread === thread && this.xOf(one.ns) >= this.left && this.xOf(one.ns) <= right);
+    g.font = CALL_FONT;
+    g.textBaseline = 'middle';
+    for (const [i, { ns, name }] of list.entries()) {
+      const x = this.xOf(ns);
+      const room = (i + 1 < list.length ? this.xOf(list[i + 1].ns) - 4 : right) - x - 8;
+      const text = room > 28 ? shorten(name, Math.min(40, Math.floor(room / 6.35))) : '';
+      if (text) {
+        g.fillStyle = color('--panel');
+        g.fillRect(x + 4, y, g.measureText(text).width + 4, high);
+        g.fillStyle = color('--text');
+        g.fillText(text, x + 6, y + high / 2 + 0.5);
+      }
+      g.fillStyle = color('--accent');
       g.beginPath();
       g.moveTo(x - 4, y - 1);
       g.lineTo(x + 4, y - 1);
