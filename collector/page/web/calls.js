@@ -60,8 +60,9 @@ export class CallsView {
     this.store = store;
     this.timeline = timeline;
     const { recording } = store;
-    this.slowest = recording.data.has('slow.begin') ? readSlowest(recording) : new Map();
-    this.isThere = this.slowest.size > 0;
+    /** Read when the view is first seen. @type {Map<number, Call[]>} */
+    this.slowest = new Map();
+    this.isThere = Boolean(recording.data.columns.get('slow.begin')?.head.count);
     this.heat = recording.header.heat ?? { count: 0, first_ns: 0, width_ns: 1, exact: true };
     this.fn = -1;
     /** @type {Cell[]} */
@@ -84,7 +85,7 @@ export class CallsView {
       onpointerup: (/** @type {PointerEvent} */ event) => this.up(event),
       onpointerleave: () => hideTip(), onfocus: () => this.redraw(), onblur: () => this.redraw(),
     }, this.canvas);
-    this.names = chooser('Function', this.choices(), '', (fn) => store.set({ fn: Number(fn), durations: null }));
+    this.names = chooser('Function', [], '', (fn) => store.set({ fn: Number(fn), durations: null }));
     this.said = el('span', { class: 'muted' });
     this.clear = button('All durations', () => store.set({ durations: null }), { class: 'small', hidden: true });
     this.caption = el('caption');
@@ -102,11 +103,13 @@ export class CallsView {
     store.follow(['durations', 'range', 'threads'], () => this.update());
   }
 
-  /** @returns {[string, string][]} functions with calls, that with the slowest call first */
-  choices() {
+  /** Reads the calls, and lists their functions, that with the slowest call first. */
+  read() {
     const { recording } = this.store;
-    const slowest = [...this.slowest].sort(([, a], [, b]) => b[0].duration - a[0].duration);
-    return slowest.map(([fn, calls]) => [String(fn), `${shorten(recording.name(fn), 90)} · at most ${amount(calls[0].duration, 'nanoseconds')}`]);
+    const slowest = [...readSlowest(recording)].sort(([, a], [, b]) => b[0].duration - a[0].duration);
+    this.slowest = new Map(slowest);
+    fill(this.names.select, slowest.map(([fn, calls]) =>
+      el('option', { value: fn }, `${shorten(recording.name(fn), 90)} · at most ${amount(calls[0].duration, 'nanoseconds')}`)));
   }
 
   header() {
@@ -119,6 +122,7 @@ export class CallsView {
   choose() {
     const { state, recording } = this.store;
     if (state.tab !== 'calls') return;
+    if (!this.slowest.size) this.read();
     const several = [...this.slowest].find(([, calls]) => calls.length > 1);
     const fn = state.fn >= 0 ? state.fn : several?.[0] ?? [...this.slowest.keys()][0];
     if (fn !== this.fn) {
