@@ -43,7 +43,7 @@ export function lockTable(locks) {
   return el('section', { class: 'panel', 'aria-label': 'Locks' },
     el('div', { class: 'panel-head' }, el('h2', {}, 'Locks')),
     el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Table of locks' }, el('table', { id: 'locks' },
-      el('thead', {}, el('tr', {}, ['Blocked', 'Waits', 'Longest hold', 'Lock', 'For whom threads waited'].map((title) => el('th', { scope: 'col' }, title)))),
+      el('thead', {}, el('tr', {}, ['Blocked', 'Waits', 'Longest hold', 'Lock', 'For whom threads waited'].map((title, i) => el('th', { scope: 'col', class: i < 3 && 'number' }, title)))),
       el('tbody', {}, locks.map((lock) => el('tr', {}, time(lock.blocked_ns), el('td', { class: 'number', 'data-raw': lock.waits }, amount(lock.waits, 'count')),
         time(lock.longest_hold_ns ?? 0), el('td', {}, visible(lock.lock)), el('td', {}, parts(lock))))))));
 }

@@ -17,7 +17,7 @@ function pathTable({ functions, length_ns: whole, stops }) {
   const rest = [...functions.map((row) => row.time_ns), ...stops.map((stop) => stop.unknown_ns)].reduce((left, time) => left - time, whole);
   const cell = (/** @type {number | null} */ time) => el('td', { class: 'number', 'data-raw': time ?? '' }, time === null ? '?' : time ? pathTime(time) : '');
   return el('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Table of the critical path' }, el('table', { id: 'path' },
-    el('thead', {}, el('tr', {}, ['%', ...Object.values(PATH_COLUMNS), 'Thread', 'Function'].map((title) => el('th', { scope: 'col' }, title)))),
+    el('thead', {}, el('tr', {}, ['%', ...Object.values(PATH_COLUMNS), 'Thread', 'Function'].map((title, i) => el('th', { scope: 'col', class: i < 7 && 'number' }, title)))),
     el('tbody', {}, functions.map((row) => el('tr', {}, el('td', { class: 'number' }, percent(row.time_ns, whole)), Object.keys(PATH_COLUMNS).map((key) => cell(row[key])),
       el('td', {}, `${row.tid} ${visible(row.thread)}`), el('td', {}, visible(row.function) || '[no call]'))),
     rest > 0 ? el('tr', {}, el('td', { class: 'number' }, percent(rest, whole)), cell(rest), el('td', { colspan: 7 }, 'in other functions')) : null)));
@@ -38,7 +38,8 @@ export function pathPanel(path) {
     ...stops.map((stop) => el('p', { class: 'caption' }, `${pathTime(stop.unknown_ns)} (${percent(stop.unknown_ns, whole)}) is unknown: ${visible(stop.text)}.`)),
     path.functions[0]?.on_cpu_ns === null ? el('p', { class: 'caption' }, 'The trace has no switches of threads, so waits are not known.') : null,
     path.functions.length ? pathTable(path) : null,
-    handOvers.length ? el('ul', { class: 'caption' }, handOvers.length > HAND_OVERS_SHOWN ? 'The most frequent hand-overs:' : 'Hand-overs:', handOvers.slice(0, HAND_OVERS_SHOWN).map((one) => el('li', {},
+    handOvers.length ? el('p', { class: 'caption' }, handOvers.length > HAND_OVERS_SHOWN ? 'The most frequent hand-overs:' : 'Hand-overs:') : null,
+    handOvers.length ? el('ul', { class: 'caption' }, handOvers.slice(0, HAND_OVERS_SHOWN).map((one) => el('li', {},
       `${amount(one.times, 'count')} × ${one.from_tid} ${visible(one.from)}${one.function && ` in ${visible(one.function)}`} ended waits of ${one.to_tid} ${visible(one.to)} for ${visible(one.object)}, hand-over ${pathTime(one.hand_over_ns)}`))) : null,
   ]);
 }
