@@ -172,7 +172,7 @@ class Calls(PageTest):
         self.silent(page)
 
     def test_without_calls(self):
-        """A function that was only counted says so, and a recording without calls has no such view."""
+        """A function that was only counted says so, and so does a recording without calls."""
         page = self.open(Shared.recordings.get("muted")[1])
         page.click_on('#view-profile tr[data-name="often"] button')
         page.click_on("#to-calls")
@@ -182,4 +182,8 @@ class Calls(PageTest):
         self.assertTrue(page.js("document.querySelector('.heat').parentElement.hidden"))
         self.silent(page)
         page = self.sample("without-calls", sample.gaps().base64())
-        self.assertEqual(page.js("document.querySelectorAll('#tab-calls, #to-calls').length"), 0)
+        self.assertEqual(page.js("document.querySelectorAll('#to-calls').length"), 0)
+        for tab, why in (("calls", "No call was recorded with its time"), ("memory", "No allocation was recorded.")):
+            page.click_on("#tab-" + tab)
+            self.assertIn(why, page.text("#view-" + tab))
+        self.silent(page)

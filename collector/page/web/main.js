@@ -50,16 +50,20 @@ class Page {
       { id: 'lines', title: 'Source', view: this.lines }, { id: 'calls', title: 'Calls', view: this.calls },
     ];
     this.timeline.element.append(pathPanel(recording.header.path), lockTable(recording.header.locks?.locks) ?? '');
-    if (!this.timeline.isThere) this.drop('threads');
-    if (!this.calls.isThere) this.drop('calls');
+    if (!this.timeline.isThere) this.drop('threads', 'The trace has no calls, waits or switches of threads.');
+    if (!this.calls.isThere) this.drop('calls', 'No call was recorded with its time. Build the program with perfrec cc, or record it with --patch.');
     else this.sandwich.element.querySelector('.panel-head')?.append(button('Its calls', () => store.set({ tab: 'calls' }), { class: 'small', id: 'to-calls' }));
-    if (!this.memory.isThere || recording.isDiff) this.drop('memory');
-    if (recording.isDiff) this.drop('lines');
+    if (!this.memory.isThere || recording.isDiff)
+      this.drop('memory', recording.header.part ? 'The page of a part of a recording has no allocations.'
+        : recording.header.summary?.alloc === 'off' ? 'Allocations were not recorded (--alloc=off).' : 'No allocation was recorded.');
+    if (recording.isDiff) this.drop('lines', '');
   }
 
-  /** @param {string} id of a view that has nothing to show */
-  drop(id) {
-    this.tabs = this.tabs.filter((tab) => tab.id !== id);
+  /** @param {string} id of a view that has nothing to show, and says why; a comparison has no such view @param {string} why */
+  drop(id, why) {
+    if (this.recording.isDiff) this.tabs = this.tabs.filter((tab) => tab.id !== id);
+    for (const tab of this.tabs)
+      if (tab.id === id) tab.view = { element: el('div', { class: 'view' }, el('section', { class: 'panel' }, el('p', { class: 'empty' }, why))) };
   }
 
   /** @param {HTMLElement} place */
