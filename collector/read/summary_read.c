@@ -564,6 +564,18 @@ void summary_sort(struct summary *summary, enum summary_order order)
 	      sizeof(*summary->functions), compare[order]);
 }
 
+void summary_sort_busy_first(struct summary *summary, uint64_t least_ns)
+{
+	size_t busy = 0;
+
+	summary_sort(summary, SUMMARY_BY_ON_CPU);
+	while (busy < summary->function_count &&
+	       summary->functions[busy].on_cpu_self_ns >= least_ns)
+		busy++;
+	qsort(&summary->functions[busy], summary->function_count - busy,
+	      sizeof(*summary->functions), compare_self_ns);
+}
+
 static json_t *first_functions(const struct summary *summary, size_t count)
 {
 	json_t *functions = json_array();

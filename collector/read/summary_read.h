@@ -134,6 +134,10 @@ uint64_t summary_trace_bytes(const struct summary *summary);
  * functions by name and then by module. */
 void summary_sort(struct summary *summary, enum summary_order order);
 
+/* Sorts the functions with at least @least_ns on CPUs by it, largest first,
+ * and the others behind them by self time. */
+void summary_sort_busy_first(struct summary *summary, uint64_t least_ns);
+
 /*
  * Writes summary.json to @out, with the functions in their present order, at
  * most @limit of them (0: all), and with their short names. Returns 0, or -EIO

@@ -355,8 +355,29 @@ static void add_summary_functions(struct table *table,
 	}
 }
 
-/* Sorts by the time on CPUs if threads were asleep most of the time. Returns
- * the order. */
+/* Rows above this share of the time on CPUs come first, when most time is
+ * waiting. At most 50 functions have it. */
+#define BUSY_SHARE 0.02
+
+/* Returns the time on CPUs from which a function is busy: one sample is too
+ * little. */
+static uint64_t find_least_busy(const struct summary *summary)
+{
+	uint64_t all_ns = 0, samples = 0;
+	double share = BUSY_SHARE;
+
+	for (size_t i = 0; i < summary->function_count; i++) {
+		all_ns += summary->functions[i].on_cpu_self_ns;
+		samples += summary->functions[i].self_samples;
+	}
+	if (summary_time_is_sampled(summary) && samples)
+		share = MAX(share, 1.5 / (double)samples);
+	return (uint64_t)((double)all_ns * share) + 1;
+}
+
+/* Sorts by the time on CPUs if threads were asleep most of the time; functions
+ * with little of it by their self time, so that they do not hide one that
+ * blocked for seconds. Returns the order. */
 static enum summary_order sort_summary_rows(struct summary *summary,
 					    const struct summary_rows *rows)
 {
@@ -366,7 +387,10 @@ static enum summary_order sort_summary_rows(struct summary *summary,
 		order = summary_sched_waiting(summary) > SUMMARY_WAITING_MOST
 				? SUMMARY_BY_ON_CPU
 				: SUMMARY_BY_SELF;
-	summary_sort(summary, order);
+	if (order == SUMMARY_BY_ON_CPU && order != rows->order)
+		summary_sort_busy_first(summary, find_least_busy(summary));
+	else
+		summary_sort(summary, order);
 	return order;
 }
 
@@ -388,8 +412,13 @@ int summary_functions_print(struct summary *summary,
 	table_init(&table, columns.columns, columns.count, "function");
 	table.full_names = rows->full_names;
 	add_summary_functions(&table, &columns, summary, shown);
-	if (order != rows->order && order == SUMMARY_BY_ON_CPU)
+	if (order != rows->order && order == SUMMARY_BY_ON_CPU) {
 		summary_sched_print_order(summary, out);
+		fprintf(out,
+			"  functions below %.0f %% of it or with one sample "
+			"follow, by self time\n",
+			100 * BUSY_SHARE);
+	}
 	fputc('\n', out);
 	err = terminal ? table_print(&table, terminal, out)
 		       : table_print_markdown(&table, out);

@@ -27,12 +27,18 @@ __attribute__((noinline)) static void large(void)
 {
 	free(keep = malloc(5000));
 }
+__attribute__((noinline)) static void brief(void)
+{
+	for (clock_t end = clock() + CLOCKS_PER_SEC / 1000; clock() < end;)
+		;
+}
 int main(void)
 {
 	work();
 	block();
 	small();
 	large();
+	brief();
 	return 0;
 }
 SOURCE
@@ -66,6 +72,9 @@ expect_no_match out '^  by '
 }
 asleep='^  by time on CPU, because [5-9][0-9] % of self time is waiting \(--sort self'
 expect_match summary "$asleep"
+# A function with little time on CPUs does not hide one that blocked.
+expect_match summary '^  functions below 2 % of it or with one sample follow, by self time$'
+expect_eq 'order' "$(grep -oE ' (work|block|brief)($|  \[)' summary | tr -d ' [\n')" workblockbrief
 for view in functions span; do
 	expect_eq "first, $view" "$(first --view $view)" work
 	expect_match out "$asleep"
