@@ -93,7 +93,10 @@ int annotate_add(struct annotate *annotate, const struct pprof *pprof,
 		const struct pprof_row *row = &rows->list[i];
 
 		for (size_t k = 0; k < row->depth; k++) {
-			if (strcmp(row->frames[k].name, annotate->name) != 0)
+			const char *name = row->frames[k].name;
+
+			if (strcmp(name, annotate->name) != 0 &&
+			    !assembly_is_cold_part(name, annotate->name))
 				continue;
 			err = add_frame_lines(annotate, number, row,
 					      &row->frames[k]);

@@ -191,9 +191,7 @@ static int add_code_frame(struct addition *add, size_t number, size_t depth)
 	return 0;
 }
 
-/* Compilers move code that rarely runs to a part with a name of its own: f.cold
- * of f(), or f(int) [clone .cold]. */
-static bool is_cold_part(const char *name, const char *function)
+bool assembly_is_cold_part(const char *name, const char *function)
 {
 	size_t bytes = strlen(function);
 
@@ -210,7 +208,7 @@ static uint32_t find_code_wish(const struct assembly *assembly,
 		if (!strcmp(name, assembly->wishes[i]))
 			return (uint32_t)i + 1;
 	for (size_t i = 0; i < assembly->wish_count; i++)
-		if (is_cold_part(name, assembly->wishes[i]))
+		if (assembly_is_cold_part(name, assembly->wishes[i]))
 			return (uint32_t)i + 1;
 	return 0;
 }

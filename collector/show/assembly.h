@@ -69,4 +69,8 @@ int assembly_add(struct assembly *assembly, const struct pprof *pprof,
 int assembly_read(struct assembly *assembly, struct assembly_part **out,
 		  size_t *count);
 
+/* Returns true if @name is the part of @function that the compiler moved away,
+ * because it rarely runs: f.cold of f(), or f(int) [clone .cold]. */
+bool assembly_is_cold_part(const char *name, const char *function);
+
 #endif

@@ -143,6 +143,12 @@ if nm cold | grep -q ' work\.cold$'; then
 	expect_eq 'samples of the cold part, alone and beside its function' \
 		"$(cat work.ns)" "$(cat work.cold.ns)"
 	[ "$(cat work.ns)" -gt 0 ] || fail 'the cold part has no samples'
+	run_ok "$PERFREC" annotate --json work cold.data
+	jq '[.lines[].cpu_self_ns] | add' out >lines
+	run_ok "$PERFREC" report --view cpu --json --limit 0 cold.data
+	expect_eq 'lines have both parts' "$(cat lines)" \
+		"$(jq '[.functions[] | select(.name == "work" or .name == "work.cold").self.cpu] | add' out)"
+	run_ok "$PERFREC" annotate --asm --json work cold.data
 	expect_eq 'the function itself comes with it' \
 		"$(jq '.code | map(.function) | index("work") != null' out)" true
 fi
