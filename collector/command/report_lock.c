@@ -81,15 +81,20 @@ static void add_rest_lines(struct lock_lines *lines, const uint64_t *ns)
 		add_lock_line(lines, ns[i], texts[i]);
 }
 
+static void lock_lines_release(struct lock_lines *lines)
+{
+	table_release(lines->table);
+	for (size_t i = 0; i < lines->count; i++)
+		free(lines->texts[i]);
+	free(lines->texts);
+}
+
 static int print_lock_lines(struct lock_lines *lines, FILE *out)
 {
 	const struct terminal terminal = terminal_of(out);
 	int err = table_print(lines->table, &terminal, out);
 
-	table_release(lines->table);
-	for (size_t i = 0; i < lines->count; i++)
-		free(lines->texts[i]);
-	free(lines->texts);
+	lock_lines_release(lines);
 	return err;
 }
 
@@ -315,7 +320,7 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 	uint64_t blocked_ns = 0, waits = 0;
 	struct table table;
 	struct lock_lines lines = { .table = &table };
-	int err;
+	int err = 0;
 
 	table_init(&table, columns, ARRAY_SIZE(columns), "lock");
 	/* Names of locks stay as they are. */
@@ -341,8 +346,13 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 			size_format_ns(view->list.sums.other_ns, text),
 			size_format_count(view->list.sums.other_waits, number),
 			size_plural(view->list.sums.other_waits));
-	fputc('\n', out);
-	err = print_lock_lines(&lines, out);
+	if (rows) {
+		fputc('\n', out);
+		err = print_lock_lines(&lines, out);
+	} else {
+		fputs("\n  no thread waited for a lock\n", out);
+		lock_lines_release(&lines);
+	}
 	if (!err && count < rows)
 		fprintf(out, "  (%zu of %u %s; all: --limit 0)\n", count, rows,
 			view->options->stacks ? "rows" : "locks");

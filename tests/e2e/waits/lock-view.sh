@@ -148,3 +148,22 @@ run "$PERFREC" report --view lock starts
 # On a busy machine a page fault may be a wait.
 "$PERFREC" dump starts | grep -q '"kind":"wait"' ||
 	expect_error 1 "'starts' has no waits of threads with .* add --patch"
+
+# Without locks there is no empty table, but a reason.
+build asleep <<'SOURCE'
+#include <unistd.h>
+__attribute__((noinline)) static void block(void)
+{
+	usleep(100000);
+}
+int main(void)
+{
+	block();
+	return 0;
+}
+SOURCE
+run_ok "$PERFREC" record -q -o asleep.data ./asleep
+run_ok "$PERFREC" report --view lock --stacks asleep.data
+expect_match out '^  no thread waited for a lock$'
+expect_no_match out 'longest hold'
+expect_match out ' block$'
