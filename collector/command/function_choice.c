@@ -13,6 +13,7 @@
 #include "collector/names/name_pattern.h"
 #include "collector/options/name_near.h"
 #include "collector/options/opts.h"
+#include "collector/output/own_files.h"
 
 #define LISTED_MAX 20
 
@@ -30,6 +31,13 @@ int function_choice_operands(const char *command, int argc, char **argv,
 	*word = argv[0];
 	if (argc == 2)
 		*dir = argv[1];
+	else if (own_files_exists(argv[0], SUMMARY_NAME) &&
+		 !own_files_exists(*dir, SUMMARY_NAME)) {
+		log_err("give a function: %s FUNC %.200s; perfrec report "
+			"%.200s lists them",
+			command, argv[0], argv[0]);
+		return OPTS_WRONG;
+	}
 	return OPTS_GO_ON;
 }
 

@@ -75,6 +75,8 @@ run "$PERFREC" annotate wrok data
 expect_error 1 "did you mean 'work'"
 run "$PERFREC" annotate
 expect_error 2 'give a function'
+run "$PERFREC" annotate --asm data
+expect_error 2 'give a function: perfrec annotate FUNC data; perfrec report data lists them'
 
 # A function that was called, without samples and allocations, is no unknown name.
 cat >idle.c <<'SOURCE'
