@@ -26,19 +26,21 @@ function threadFilter(store) {
   const list = el('div', { class: 'popup', id: 'threads', hidden: true, role: 'group', 'aria-label': 'Threads' });
   const toggle = button('Threads: all', () => open(list.hidden), { 'aria-expanded': 'false', 'aria-controls': 'threads', id: 'threads-button' });
   const open = (/** @type {boolean} */ show) => {
+    if (show && !boxes.size) addBoxes();
     list.hidden = !show;
     toggle.setAttribute('aria-expanded', String(show));
     if (show) list.querySelector('button')?.focus();
     else toggle.focus();
   };
-  fill(list, el('div', { class: 'row' }, button('All', () => all(true, null), { class: 'small' }), button('None', () => all(false, null), { class: 'small' })),
+  // Of ten thousand threads, the boxes would take most of the time until the page is ready.
+  const addBoxes = () => fill(list, el('div', { class: 'row' }, button('All', () => all(true, null), { class: 'small' }), button('None', () => all(false, null), { class: 'small' })),
     recording.processes.map((process, number) => {
       const own = threads.filter((thread) => thread.process === number);
       if (!own.length) return null;
       return el('fieldset', {}, el('legend', { title: process.command }, `${process.name} ${process.pid} `,
         button('only', () => { all(false, null); all(true, number); }, { class: 'small', 'aria-label': `Only process ${process.name} ${process.pid}` })),
       own.map((thread) => {
-        const box = el('input', { type: 'checkbox', checked: true, onchange: choose });
+        const box = el('input', { type: 'checkbox', checked: store.state.threads?.has(thread.index) ?? true, onchange: choose });
         boxes.set(thread.index, box);
         return el('label', { class: 'check' }, box, `${thread.name} `, el('span', { class: 'muted' }, thread.tid));
       }));
@@ -56,7 +58,7 @@ function threadFilter(store) {
   });
   store.follow(['threads'], () => {
     const { threads: chosen } = store.state;
-    toggle.textContent = chosen ? `Threads: ${chosen.size} of ${boxes.size}` : 'Threads: all';
+    toggle.textContent = chosen ? `Threads: ${chosen.size} of ${threads.length}` : 'Threads: all';
     toggle.classList.toggle('on', Boolean(chosen));
     for (const [index, box] of boxes) box.checked = !chosen || chosen.has(index);
   });

@@ -96,7 +96,10 @@ export class LinesView {
   }
 
   why() {
-    return this.store.recording.header.source === false
+    const { values, header } = this.store.recording;
+    if (!values.some(({ from }) => from === 'samples' || from === 'allocations'))
+      return 'The recording has no samples and no allocations, so no line has a figure.';
+    return header.source === false
       ? 'This page was made without lines of source (--no-source), or their files were not there.'
       : 'No line has samples or allocations, or the files of the source were not there when the page was made.';
   }
@@ -150,11 +153,11 @@ export class LinesView {
     const main = (this.source.columns.find((column) => column.value === value) ?? this.main ?? this.code.columns[0])?.value;
     const [left] = data.numbers('code.left_out');
     this.note.textContent = [
-      main === value ? '' : `${value.title} is not known by line, so this is ${main?.title}.`,
-      'Samples and allocations are those of the whole recording. Recorded calls know their function only: for their times see the profile.',
+      !main || main === value ? '' : `${value.title} is not known by line, so this is ${main?.title}.`,
+      main && 'Samples and allocations are those of the whole recording. Recorded calls know their function only: for their times see the profile.',
       this.parts.length ? 'A sample stands at the instruction that was to run next, often the one after the slow one.' : '',
       left ? `perfrec annotate --asm has ${left} more functions.` : '',
-    ].join(' ');
+    ].filter(Boolean).join(' ');
     const rows = Array.from(this.source.file.keys()).filter((i) => this.source.file[i] === this.chosen);
     this.fill(this.source, main, visible(data.text(this.chosen)), ['Line', 'Source'], rows, (i) => String(this.source.line[i]));
     if (this.fileChooser) this.fileChooser.select.value = String(this.chosen);
