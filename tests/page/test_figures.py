@@ -68,7 +68,7 @@ class Figures(PageTest):
         views = {"wall": report["functions"]} if first == "wall" else {}
         page.js("document.querySelector('.functions input[type=checkbox]')?.click()")
         for tab in ("profile", "memory"):
-            if page.js("Boolean(document.querySelector('#tab-%s'))" % tab):
+            if page.js("Boolean(document.querySelector('#view-%s table'))" % tab):
                 page.click_on("#tab-" + tab)
                 while page.js(SHOW_ALL % tab):
                     pass

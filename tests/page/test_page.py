@@ -767,8 +767,8 @@ class Hostile(PageTest):
         page = self.sample("nothing", data.base64())
         self.assertIn("no call, no CPU sample and no allocation", page.text("#view-profile .empty"))
         self.assertEqual((page.text("#view-profile h2"), page.text("#view-profile .caption")), ("Flame graph", "0 functions"))
-        for tab, why in (("threads", "no calls, waits or switches"), ("memory", "No allocation was recorded"),
-                         ("lines", "no samples and no allocations"), ("calls", "No call was recorded")):
+        for tab, why in (("threads", "There is no trace"), ("memory", "No allocation was recorded"),
+                         ("lines", "no samples and no allocations"), ("calls", "There is no trace")):
             page.click_on("#tab-" + tab)
             self.assertIn(why, page.text("#view-%s .empty" % tab))
         self.assertEqual(page.text("#view-lines .note"), "")

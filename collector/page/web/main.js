@@ -50,8 +50,9 @@ class Page {
       { id: 'lines', title: 'Source', view: this.lines }, { id: 'calls', title: 'Calls', view: this.calls },
     ];
     this.timeline.element.append(pathPanel(recording.header.path), lockTable(recording.header.locks?.locks) ?? '');
-    if (!this.timeline.isThere) this.drop('threads', 'The trace has no calls, waits or switches of threads.');
-    if (!this.calls.isThere) this.drop('calls', 'No call was recorded with its time. Build the program with perfrec cc, or record it with --patch.');
+    const noTrace = recording.header.time ? '' : 'There is no trace: the page knows how much, but not when.';
+    if (!this.timeline.isThere) this.drop('threads', noTrace || 'The trace has no calls, waits or switches of threads.');
+    if (!this.calls.isThere) this.drop('calls', noTrace || 'No call was recorded with its time. Build the program with perfrec cc, or record it with --patch.');
     else this.sandwich.element.querySelector('.panel-head')?.append(button('Its calls', () => store.set({ tab: 'calls' }), { class: 'small', id: 'to-calls' }));
     if (!this.memory.isThere || recording.isDiff)
       this.drop('memory', recording.header.part ? 'The page of a part of a recording has no allocations.'
