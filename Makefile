@@ -98,6 +98,7 @@ help:
 	@echo 'make check-push   perfrec-push beside real servers of its protocols (npm)'
 	@echo 'make lint-web     its JavaScript: types and mistakes (npm fetches the checkers)'
 	@echo 'make check-page-real   its recorded part, with Lua and SQLite from their sources'
+	@echo 'make page-look    pictures of each tab of five recordings, for a person to look at'
 	@echo 'make bench-page   the page of a trace of 100 million spans (2.3 GB)'
 	@echo 'make bench-flight the flight recorder: cost of a snapshot, planted slow requests (3 minutes)'
 	@echo 'make bench-locks  what an uncontended pair of lock and unlock costs more'

@@ -20,3 +20,9 @@ page-picture: all $(O)/tests/progs/demo
 	$(Q)PYTHONDONTWRITEBYTECODE=1 python3 tests/page/picture.py $(O)
 	$(Q)sh tests/real/fetch-build.sh $(REAL_DIR)
 	$(Q)PYTHONDONTWRITEBYTECODE=1 python3 tests/page/picture.py $(O) $(REAL_DIR)
+
+# Pictures of all tabs of five recordings, for a person, in $(O)/page-look. Obstacles
+# by axe too, if check-viewers has fetched it.
+.PHONY: page-look
+page-look: all $(O)/page_template.html
+	$(Q)PYTHONDONTWRITEBYTECODE=1 python3 tests/page/look.py $(O) $(O)/page-look
