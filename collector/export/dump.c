@@ -36,7 +36,7 @@ static void put_key(const char *key, FILE *out)
 	put_text("\":", out);
 }
 
-static void put_number(const char *key, uint64_t number, FILE *out)
+static void dump_number(const char *key, uint64_t number, FILE *out)
 {
 	put_key(key, out);
 	put_count(number, out);
@@ -168,16 +168,16 @@ static int tell_track(struct dump *dump, const struct trace_track *track)
 			 : NULL;
 	out = dump->out;
 	put_kind("track", out);
-	put_number("track", track->number, out);
+	dump_number("track", track->number, out);
 	put_word("type", track_type(track), out);
 	if (parent)
-		put_number("parent", parent->number, out);
+		dump_number("parent", parent->number, out);
 	if (track->process)
-		put_number("process", track->process->number, out);
+		dump_number("process", track->process->number, out);
 	if (track->pid)
-		put_number("pid", (uint64_t)track->pid, out);
+		dump_number("pid", (uint64_t)track->pid, out);
 	if (track->tid)
-		put_number("tid", (uint64_t)track->tid, out);
+		dump_number("tid", (uint64_t)track->tid, out);
 	put_named(dump, "name", track->name);
 	put_named(dump, "command", track->command);
 	put_named(dump, "unit", track->unit);
@@ -209,10 +209,10 @@ static void put_location(const struct dump *dump, uint32_t number)
 
 	put_named(dump, "file", location.file);
 	if (location.line)
-		put_number("line", location.line, dump->out);
+		dump_number("line", location.line, dump->out);
 }
 
-static void put_stack(const struct dump *dump, const struct trace_event *event)
+static void dump_stack(const struct dump *dump, const struct trace_event *event)
 {
 	const struct trace_frame *frames;
 	uint32_t count = trace_reader_stack(call_reader_trace(dump->reader),
@@ -244,21 +244,21 @@ static void put_members(const struct dump *dump, struct call_event *event)
 	put_named(dump, "name", event->event.name);
 	put_named(dump, "category", event->event.category);
 	if (event->event.kind == TRACE_BEGIN || event->event.kind == TRACE_END)
-		put_number("depth", event->depth, out);
+		dump_number("depth", event->depth, out);
 	if (event->event.kind == TRACE_END) {
 		uint64_t took = event->event.ns - event->begin_ns;
 		struct trace_sched_sums sums;
 
-		put_number("took_ns", event->took_ns, out);
-		put_number("self_ns", took - MIN(took, event->callee_ns), out);
+		dump_number("took_ns", event->took_ns, out);
+		dump_number("self_ns", took - MIN(took, event->callee_ns), out);
 		if (call_reader_sched(dump->reader, event->event.track,
 				      event->begin_ns, event->event.ns,
 				      &sums)) {
-			put_number("on_cpu_ns", sums.on_cpu, dump->out);
-			put_number("preempted_ns", sums.preempted, dump->out);
-			put_number("waited_ns", sums.waited, dump->out);
-			put_number("unknown_sched_ns",
-				   sums.unknown + sums.suspended, dump->out);
+			dump_number("on_cpu_ns", sums.on_cpu, dump->out);
+			dump_number("preempted_ns", sums.preempted, dump->out);
+			dump_number("waited_ns", sums.waited, dump->out);
+			dump_number("unknown_sched_ns",
+				    sums.unknown + sums.suspended, dump->out);
 		}
 		if (event->event.unfinished)
 			put_text(",\"unfinished\":true", out);
@@ -272,9 +272,9 @@ static void put_members(const struct dump *dump, struct call_event *event)
 			put_int(event->event.value, out);
 	}
 	if (event->event.kind == TRACE_SAMPLE)
-		put_stack(dump, &event->event);
+		dump_stack(dump, &event->event);
 	if (event->event.correlation)
-		put_number("correlation", event->event.correlation, out);
+		dump_number("correlation", event->event.correlation, out);
 	fields = event->event.fields;
 	any = false;
 	while (trace_flow_next(&fields, &id, &ends)) {
@@ -292,7 +292,7 @@ static void put_members(const struct dump *dump, struct call_event *event)
 	put_all_arguments(dump, event);
 }
 
-static int put_event(struct dump *dump, struct call_event *event)
+static int dump_event(struct dump *dump, struct call_event *event)
 {
 	static const char *const kinds[] = {
 		[TRACE_BEGIN] = "begin",     [TRACE_END] = "end",
@@ -315,10 +315,10 @@ static int put_event(struct dump *dump, struct call_event *event)
 		if (err)
 			return err;
 		put_kind("wait", out);
-		put_number("ns", event->begin_ns, out);
-		put_number("track", thread->number, out);
+		dump_number("ns", event->begin_ns, out);
+		dump_number("track", thread->number, out);
 		put_named(dump, "name", event->event.name);
-		put_number("took_ns", event->event.ns - event->begin_ns, out);
+		dump_number("took_ns", event->event.ns - event->begin_ns, out);
 		if (event->event.unfinished)
 			put_text(",\"unfinished\":true", out);
 		put_all_arguments(dump, event);
@@ -329,9 +329,9 @@ static int put_event(struct dump *dump, struct call_event *event)
 	if (err)
 		return err;
 	put_kind(kinds[event->event.kind], out);
-	put_number("ns", event->event.ns, out);
+	dump_number("ns", event->event.ns, out);
 	if (event->event.track)
-		put_number("track", event->event.track->number, out);
+		dump_number("track", event->event.track->number, out);
 	put_members(dump, event);
 	put_text("}\n", out);
 	return ferror_unlocked(out) ? -EIO : 0;
@@ -367,11 +367,12 @@ static int put_stretches(struct dump *dump)
 			};
 
 			put_kind("stretch", dump->out);
-			put_number("ns", at[j].from, dump->out);
-			put_number("track", track->number, dump->out);
-			put_number("tid", (uint64_t)track->tid, dump->out);
-			put_number("cpu", at[j].cpu, dump->out);
-			put_number("took_ns", at[j].to - at[j].from, dump->out);
+			dump_number("ns", at[j].from, dump->out);
+			dump_number("track", track->number, dump->out);
+			dump_number("tid", (uint64_t)track->tid, dump->out);
+			dump_number("cpu", at[j].cpu, dump->out);
+			dump_number("took_ns", at[j].to - at[j].from,
+				    dump->out);
 			put_word("then", left[at[j].why], dump->out);
 			put_text("}\n", dump->out);
 		}
@@ -381,7 +382,7 @@ static int put_stretches(struct dump *dump)
 
 /* --- the first line and the last --- */
 
-static int write_all(struct dump *dump)
+static int dump_all(struct dump *dump)
 {
 	const bool whole = !call_reader_has_range(dump->reader);
 	struct call_event event;
@@ -392,12 +393,12 @@ static int write_all(struct dump *dump)
 	int64_t number;
 
 	put_kind("dump", dump->out);
-	put_number("version", DUMP_VERSION, dump->out);
+	dump_number("version", DUMP_VERSION, dump->out);
 	put_word("perfrec", PERFREC_VERSION, dump->out);
-	put_number("first_ns", call_reader_origin(dump->reader), dump->out);
+	dump_number("first_ns", call_reader_origin(dump->reader), dump->out);
 	put_text("}\n", dump->out);
 	while ((got = call_reader_next(dump->reader, &event)) > 0) {
-		got = put_event(dump, &event);
+		got = dump_event(dump, &event);
 		if (got)
 			return got;
 	}
@@ -411,12 +412,12 @@ static int write_all(struct dump *dump)
 	put_number_if("ends", whole, totals.ends, out);
 	put_number_if("unfinished", whole, totals.unfinished, out);
 	put_number_if("first_ns", whole, totals.first_ns, out);
-	put_number("last_ns", totals.last_ns, out);
-	put_number("lost_packets", totals.lost, out);
-	put_number("cut_bytes", totals.cut, out);
-	put_number("bad",
-		   totals.bad_bundles + totals.bad_events + totals.refused,
-		   out);
+	dump_number("last_ns", totals.last_ns, out);
+	dump_number("lost_packets", totals.lost, out);
+	dump_number("cut_bytes", totals.cut, out);
+	dump_number("bad",
+		    totals.bad_bundles + totals.bad_events + totals.refused,
+		    out);
 	put_text(got ? ",\"damaged\":true" : ",\"damaged\":false", out);
 	put_key("attributes", dump->out);
 	for (uint32_t i = 0;
@@ -446,7 +447,7 @@ int dump_write(struct call_reader *reader, FILE *out)
 	int err;
 
 	pool_init(&dump.tids, NULL, sizeof(int64_t), sizeof(int64_t));
-	err = write_all(&dump);
+	err = dump_all(&dump);
 	pool_release(&dump.tids);
 	free(dump.told);
 	return err;

@@ -104,8 +104,8 @@ static int add_own(struct callgrind *callgrind, const struct pprof_row *row)
 	return 0;
 }
 
-static int add_row(struct callgrind *callgrind, const struct pprof_row *row,
-		   uint64_t index)
+static int add_callgrind_row(struct callgrind *callgrind,
+			     const struct pprof_row *row, uint64_t index)
 {
 	if (!row->depth || is_row_empty(callgrind, row))
 		return 0;
@@ -209,7 +209,8 @@ static void put_events(const struct callgrind *callgrind,
 	put_char('\n', out);
 }
 
-static void put_call(struct callgrind *callgrind, const struct call_cost *call)
+static void put_call_cost(struct callgrind *callgrind,
+			  const struct call_cost *call)
 {
 	FILE *out = callgrind->out;
 
@@ -229,7 +230,7 @@ static int compare_own(const void *a, const void *b)
 	return left->line < right->line ? -1 : left->line > right->line;
 }
 
-static int compare_calls(const void *a, const void *b)
+static int compare_call_costs(const void *a, const void *b)
 {
 	const struct call_cost *left = a, *right = b;
 
@@ -250,7 +251,7 @@ static int write_rows(struct callgrind *callgrind,
 	uint32_t own_at, call_at;
 
 	for (size_t i = 0; i < rows->count; i++)
-		if (add_row(callgrind, &rows->list[i], i))
+		if (add_callgrind_row(callgrind, &rows->list[i], i))
 			return -ENOMEM;
 	callgrind->told = calloc(callgrind->functions.count + 1, 1);
 	if (!callgrind->told)
@@ -271,7 +272,7 @@ static int write_rows(struct callgrind *callgrind,
 		qsort(own, callgrind->own.count, sizeof(*own), compare_own);
 	if (callgrind->calls.count)
 		qsort(calls, callgrind->calls.count, sizeof(*calls),
-		      compare_calls);
+		      compare_call_costs);
 	for (uint32_t i = 0; i < callgrind->functions.count; i++) {
 		put_char('\n', callgrind->out);
 		put_function(callgrind, false, i);
@@ -283,7 +284,7 @@ static int write_rows(struct callgrind *callgrind,
 		for (; call_at < callgrind->calls.count &&
 		       calls[call_at].caller == i;
 		     call_at++)
-			put_call(callgrind, &calls[call_at]);
+			put_call_cost(callgrind, &calls[call_at]);
 	}
 	return ferror(callgrind->out) ? -EIO : 0;
 }

@@ -108,7 +108,7 @@ static void put_thread_time(struct chrome *chrome, struct chrome_track *track,
 	put_thousandth(track->cpu_ns, chrome->out);
 }
 
-static int put_event(struct chrome *chrome, struct call_event *event)
+static int put_chrome_event(struct chrome *chrome, struct call_event *event)
 {
 	static const char phases[] = { [TRACE_BEGIN] = 'B',
 				       [TRACE_END] = 'E',
@@ -178,7 +178,7 @@ int export_chrome(struct call_reader *reader, FILE *out)
 		 "\"perfrec " PERFREC_VERSION "\"},\n\"traceEvents\":[",
 		 out);
 	while ((got = call_reader_next(reader, &event)) > 0 && !err)
-		err = put_event(&chrome, &event);
+		err = put_chrome_event(&chrome, &event);
 	put_text("\n]}\n", out);
 	free(chrome.tracks);
 	return err ? err : ferror(out) ? -EIO : got;

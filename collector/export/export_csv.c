@@ -79,8 +79,8 @@ int export_csv_functions(const struct summary *summary, FILE *out)
 	return ferror(out) ? -EIO : 0;
 }
 
-static void put_call(const struct trace_reader *trace, uint64_t origin_ns,
-		     const struct call_event *event, FILE *out)
+static void put_csv_call(const struct trace_reader *trace, uint64_t origin_ns,
+			 const struct call_event *event, FILE *out)
 {
 	const struct trace_track *track = event->event.track;
 	const struct trace_track *thread = call_track_thread(trace, track);
@@ -112,7 +112,7 @@ int export_csv_calls(struct call_reader *reader, FILE *out)
 		 out);
 	while ((got = call_reader_next(reader, &event)) > 0) {
 		if (event.event.kind == TRACE_END)
-			put_call(trace, origin_ns, &event, out);
+			put_csv_call(trace, origin_ns, &event, out);
 		if (ferror_unlocked(out))
 			return -EIO;
 	}

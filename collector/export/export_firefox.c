@@ -429,7 +429,7 @@ static void put_fox_categories(const struct fox *fox, FILE *out)
 	put_text("],", out);
 }
 
-static int write_all(struct fox *fox, struct call_reader *reader, FILE *out)
+static int write_fox(struct fox *fox, struct call_reader *reader, FILE *out)
 {
 	struct call_event event;
 	bool any = false;
@@ -473,7 +473,7 @@ int export_firefox(struct call_reader *reader, FILE *out)
 		return err;
 	pool_init(&fox.categories, NULL, sizeof(uint64_t), sizeof(uint64_t));
 	gz = gz_stream_open(out);
-	err = gz ? write_all(&fox, reader, gz) : -ENOMEM;
+	err = gz ? write_fox(&fox, reader, gz) : -ENOMEM;
 	for (uint32_t i = 0; i < fox.room; i++) {
 		pool_release(&fox.tracks[i].functions);
 		pool_release(&fox.tracks[i].stacks);

@@ -29,8 +29,9 @@ static uint32_t path_to(const struct stack_tree *tree, uint32_t number,
 }
 
 /* The functions of the kernel end in "_[k]", as flamegraph.pl knows them. */
-static void put_stack(const struct stack_tree *tree, const uint32_t *path,
-		      uint32_t depth, uint64_t value, FILE *out)
+static void put_folded_stack(const struct stack_tree *tree,
+			     const uint32_t *path, uint32_t depth,
+			     uint64_t value, FILE *out)
 {
 	bool in_kernel = false;
 
@@ -63,8 +64,8 @@ int export_folded(const struct export_profile *profile, FILE *out)
 		uint64_t self = stack_tree_node(&tree, i)->self;
 
 		if (self)
-			put_stack(&tree, path, path_to(&tree, i, path), self,
-				  out);
+			put_folded_stack(&tree, path, path_to(&tree, i, path),
+					 self, out);
 	}
 	err = path ? 0 : -ENOMEM;
 	free(path);

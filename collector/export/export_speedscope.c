@@ -36,7 +36,7 @@ struct scope {
 	uint32_t text_count, text_room;
 };
 
-static void put_head(FILE *out)
+static void put_scope_head(FILE *out)
 {
 	put_text("{\"$schema\":\"https://www.speedscope.app/"
 		 "file-format-schema.json\",\"exporter\":"
@@ -104,7 +104,7 @@ int export_speedscope_calls(struct call_reader *reader, FILE *out)
 		if (event.event.kind == TRACE_BEGIN ||
 		    event.event.kind == TRACE_END)
 			err = take(&scope, &event.event);
-	put_head(out);
+	put_scope_head(out);
 	for (uint32_t i = 0; i < scope.room && !err; i++) {
 		char name[THREAD_NAME_BYTES];
 
@@ -196,7 +196,7 @@ int export_speedscope_profile(const struct export_profile *profile, FILE *out)
 	if (path) {
 		const char *const *names;
 
-		put_head(out);
+		put_scope_head(out);
 		put_text("\n{\"type\":\"sampled\",\"name\":", out);
 		put_json_text(type->type, out);
 		put_text(",\"unit\":\"", out);

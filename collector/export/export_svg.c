@@ -146,7 +146,7 @@ static void put_frames(const struct svg *svg, uint32_t number, double x)
 	}
 }
 
-static void put_head(const struct svg *svg, const char *title)
+static void put_svg_head(const struct svg *svg, const char *title)
 {
 	uint32_t height = HEAD + (svg->depth + 1) * ROW + FOOT;
 	char value[SIZE_TEXT];
@@ -196,7 +196,7 @@ int export_flamegraph(const struct export_profile *profile, FILE *out)
 			depth = MAX(depth, node->depth);
 	}
 	svg.depth = MIN(depth, DEPTH_DRAWN);
-	put_head(&svg, profile->title);
+	put_svg_head(&svg, profile->title);
 	put_frames(&svg, 0, 0);
 	put_text("<script><![CDATA[\n" FLAMEGRAPH_SCRIPT
 		 "]]></script>\n</svg>\n",

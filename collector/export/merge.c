@@ -155,7 +155,7 @@ void merge_plan(struct merge *merge)
 
 /* --- the archive --------------------------------------------------------- */
 
-static int write_trace(const struct merge_file *file, FILE *out)
+static int copy_trace(const struct merge_file *file, FILE *out)
 {
 	struct kept_trace trace;
 	struct stat status = { 0 };
@@ -184,7 +184,7 @@ int merge_write(const struct merge *merge, const char *manifest, FILE *out,
 	fwrite(manifest, bytes, 1, out);
 	archive_end(bytes, out);
 	for (*which = 0; *which < merge->count; ++*which) {
-		err = write_trace(&merge->files[*which], out);
+		err = copy_trace(&merge->files[*which], out);
 		if (err)
 			break;
 	}

@@ -113,7 +113,7 @@ static void put_binary(struct bytes *to, const void *at, size_t count)
 		bytes_put(to, at, count);
 }
 
-static void put_name(struct thrift *thrift, int number, const char *text)
+static void put_thrift_text(struct thrift *thrift, int number, const char *text)
 {
 	put_field(thrift, number, T_BINARY);
 	put_binary(thrift->to, text, strlen(text));
@@ -143,7 +143,7 @@ static void end_struct(struct thrift *thrift)
 
 /* --- runs ---------------------------------------------------------------- */
 
-static uint32_t value_at(const struct bytes *values, size_t i)
+static uint32_t column_value(const struct bytes *values, size_t i)
 {
 	uint32_t value;
 
@@ -159,7 +159,7 @@ static void put_packed(struct bytes *to, const struct bytes *values, size_t i,
 	uint8_t bits[PACKED * sizeof(uint32_t)] = { 0 };
 
 	for (size_t bit = 0; bit < count * width; bit++) {
-		uint32_t value = value_at(values, i + bit / width);
+		uint32_t value = column_value(values, i + bit / width);
 
 		bits[bit / 8] |=
 			(uint8_t)((value >> bit % width & 1) << bit % 8);
@@ -176,10 +176,11 @@ static void put_runs(struct bytes *to, const struct bytes *values,
 	size_t count = values->count / sizeof(uint32_t), run;
 
 	for (size_t i = 0; i < count; i += run) {
-		uint32_t value = value_at(values, i);
+		uint32_t value = column_value(values, i);
 
 		run = 1;
-		while (i + run < count && value_at(values, i + run) == value)
+		while (i + run < count &&
+		       column_value(values, i + run) == value)
 			run++;
 		if (run >= PACKED) {
 			bytes_varint(to, run << 1);
@@ -200,7 +201,7 @@ struct chunk {
 	uint64_t bytes, unpacked_bytes;
 };
 
-static void write_bytes(struct parquet *parquet, const struct bytes *bytes)
+static void write_and_count(struct parquet *parquet, const struct bytes *bytes)
 {
 	parquet->failed |= bytes->failed;
 	fwrite(bytes->at, 1, bytes->count, parquet->out);
@@ -238,14 +239,14 @@ static void write_page(struct parquet *parquet, int type, int encoding,
 	}
 	end_struct(&inner);
 	end_struct(&thrift);
-	write_bytes(parquet, &parquet->header);
-	write_bytes(parquet, &parquet->packed);
+	write_and_count(parquet, &parquet->header);
+	write_and_count(parquet, &parquet->packed);
 	chunk->bytes += parquet->at - from;
 	chunk->unpacked_bytes += parquet->header.count + parquet->page.count;
 }
 
 /* Appends the levels, which mark NULLs: their length, then runs. */
-static void put_levels(struct bytes *page, const struct bytes *levels)
+static void put_page_levels(struct bytes *page, const struct bytes *levels)
 {
 	uint32_t length;
 	size_t at = page->count;
@@ -282,13 +283,13 @@ static void write_column(struct parquet *parquet, size_t i, struct chunk *chunk)
 		encoding = ENCODING_RLE_DICTIONARY;
 		bytes_clear(page);
 		if (parquet->columns[i].optional)
-			put_levels(page, &column->levels);
+			put_page_levels(page, &column->levels);
 		bytes_put(page, &width, 1);
 		put_runs(page, &column->values, width);
 	} else {
 		bytes_clear(page);
 		if (parquet->columns[i].optional)
-			put_levels(page, &column->levels);
+			put_page_levels(page, &column->levels);
 		if (column->values.count)
 			bytes_put(page, column->values.at,
 				  column->values.count);
@@ -301,8 +302,8 @@ static void write_column(struct parquet *parquet, size_t i, struct chunk *chunk)
 
 /* --- the footer ---------------------------------------------------------- */
 
-static void put_chunk(struct parquet *parquet, size_t i,
-		      const struct chunk *chunk)
+static void put_column_chunk(struct parquet *parquet, size_t i,
+			     const struct chunk *chunk)
 {
 	const struct parquet_column *column = &parquet->columns[i];
 	struct thrift outer = { .to = &parquet->groups }, thrift;
@@ -375,7 +376,7 @@ static void write_group(struct parquet *parquet)
 		struct chunk chunk = { 0 };
 
 		write_column(parquet, i, &chunk);
-		put_chunk(parquet, i, &chunk);
+		put_column_chunk(parquet, i, &chunk);
 		unpacked += chunk.unpacked_bytes;
 		clear_column(&parquet->column[i]);
 	}
@@ -391,7 +392,7 @@ static void put_schema(struct parquet *parquet, struct bytes *to)
 {
 	struct thrift root = { .to = to };
 
-	put_name(&root, 4, "schema");
+	put_thrift_text(&root, 4, "schema");
 	put_i32(&root, 5, (int64_t)parquet->column_count);
 	end_struct(&root);
 	for (size_t i = 0; i < parquet->column_count; i++) {
@@ -401,7 +402,7 @@ static void put_schema(struct parquet *parquet, struct bytes *to)
 
 		put_i32(&thrift, 1, ints ? TYPE_INT64 : TYPE_BYTE_ARRAY);
 		put_i32(&thrift, 3, column->optional ? OPTIONAL : 0);
-		put_name(&thrift, 4, column->name);
+		put_thrift_text(&thrift, 4, column->name);
 		if (!ints)
 			put_i32(&thrift, 6, CONVERTED_UTF8);
 		end_struct(&thrift);
@@ -422,7 +423,7 @@ static void write_footer(struct parquet *parquet)
 	put_list(&thrift, 4, T_STRUCT, parquet->group_count);
 	if (parquet->groups.count)
 		bytes_put(to, parquet->groups.at, parquet->groups.count);
-	put_name(&thrift, 6, "perfrec version " PERFREC_VERSION);
+	put_thrift_text(&thrift, 6, "perfrec version " PERFREC_VERSION);
 	/* Without an order of their types, readers ignore minimum and
 	 * maximum. */
 	put_list(&thrift, 7, T_STRUCT, parquet->column_count);
@@ -437,7 +438,7 @@ static void write_footer(struct parquet *parquet)
 	length = (uint32_t)to->count;
 	bytes_put(to, &length, sizeof(length));
 	bytes_put(to, MAGIC, strlen(MAGIC));
-	write_bytes(parquet, to);
+	write_and_count(parquet, to);
 }
 
 /* --- rows ---------------------------------------------------------------- */
@@ -464,8 +465,8 @@ void parquet_null(struct parquet *parquet, size_t column)
 	parquet->column[column].nulls++;
 }
 
-static uint32_t find_slot(const struct dictionary *texts, const void *text,
-			  uint32_t length)
+static uint32_t find_text_slot(const struct dictionary *texts, const void *text,
+			       uint32_t length)
 {
 	uint32_t mask = texts->slot_count - 1, stored;
 	uint32_t slot =
@@ -506,7 +507,7 @@ static bool grow_dictionary(struct dictionary *texts)
 		if (!old.slots[i].number)
 			continue;
 		memcpy(&length, value, sizeof(length));
-		slot = find_slot(texts, value + sizeof(length), length);
+		slot = find_text_slot(texts, value + sizeof(length), length);
 		texts->slots[slot] = old.slots[i];
 	}
 	free(old.slots);
@@ -534,7 +535,7 @@ void parquet_text(struct parquet *parquet, size_t column, const char *text)
 		return;
 	}
 	length = (uint32_t)parquet->text.count;
-	slot = find_slot(texts, parquet->text.at, length);
+	slot = find_text_slot(texts, parquet->text.at, length);
 	if (!texts->slots[slot].number) {
 		texts->slots[slot].number = ++texts->count;
 		texts->slots[slot].at = texts->values.count;

@@ -21,8 +21,8 @@ static bool is_same_name(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b) == 0;
 }
 
-static struct stack_node *node_at(const struct stack_tree *tree,
-				  uint32_t number)
+static struct stack_node *stack_node_at(const struct stack_tree *tree,
+					uint32_t number)
 {
 	return (struct stack_node *)tree->nodes.items + number;
 }
@@ -30,7 +30,7 @@ static struct stack_node *node_at(const struct stack_tree *tree,
 const struct stack_node *stack_tree_node(const struct stack_tree *tree,
 					 uint32_t number)
 {
-	return node_at(tree, number);
+	return stack_node_at(tree, number);
 }
 
 const char *stack_tree_name(const struct stack_tree *tree,
@@ -52,7 +52,8 @@ static int add_row(struct stack_tree *tree, const struct pprof_row *row,
 		const char *name = row->frames[i].name[0] ? row->frames[i].name
 							  : "[unknown]";
 		struct stack_node node = {
-			.parent = at, .depth = node_at(tree, at)->depth + 1
+			.parent = at,
+			.depth = stack_node_at(tree, at)->depth + 1
 		};
 
 		if (pool_intern(&tree->names, &name, &node.name) < 0 ||
@@ -60,7 +61,7 @@ static int add_row(struct stack_tree *tree, const struct pprof_row *row,
 			return -ENOMEM;
 		tree->depth = MAX(tree->depth, node.depth);
 	}
-	node_at(tree, at)->self += (uint64_t)row->self[value];
+	stack_node_at(tree, at)->self += (uint64_t)row->self[value];
 	return 0;
 }
 
@@ -69,8 +70,10 @@ static int add_row(struct stack_tree *tree, const struct pprof_row *row,
 static int compare_nodes(const void *a, const void *b, void *context)
 {
 	const struct stack_tree *tree = context;
-	const struct stack_node *left = node_at(tree, *(const uint32_t *)a);
-	const struct stack_node *right = node_at(tree, *(const uint32_t *)b);
+	const struct stack_node *left =
+		stack_node_at(tree, *(const uint32_t *)a);
+	const struct stack_node *right =
+		stack_node_at(tree, *(const uint32_t *)b);
 
 	if (left->parent != right->parent)
 		return left->parent < right->parent ? -1 : 1;
@@ -93,11 +96,11 @@ static int add_rows(struct stack_tree *tree, const struct pprof_rows *rows,
 		if (add_row(tree, &rows->list[i], value))
 			return -ENOMEM;
 	for (uint32_t i = 0; i < tree->nodes.count; i++)
-		node_at(tree, i)->total = node_at(tree, i)->self;
+		stack_node_at(tree, i)->total = stack_node_at(tree, i)->self;
 	for (uint32_t i = tree->nodes.count - 1; i; i--) {
-		struct stack_node *node = node_at(tree, i);
+		struct stack_node *node = stack_node_at(tree, i);
 
-		node_at(tree, node->parent)->total += node->total;
+		stack_node_at(tree, node->parent)->total += node->total;
 	}
 	count = tree->nodes.count - 1;
 	tree->order = calloc(count + 1, sizeof(*tree->order));
@@ -107,10 +110,10 @@ static int add_rows(struct stack_tree *tree, const struct pprof_rows *rows,
 		tree->order[i] = i + 1;
 	qsort_r(tree->order, count, sizeof(*tree->order), compare_nodes, tree);
 	for (uint32_t i = count; i--;) {
-		uint32_t parent = node_at(tree, tree->order[i])->parent;
+		uint32_t parent = stack_node_at(tree, tree->order[i])->parent;
 
-		node_at(tree, parent)->first = i;
-		node_at(tree, parent)->count++;
+		stack_node_at(tree, parent)->first = i;
+		stack_node_at(tree, parent)->count++;
 	}
 	return 0;
 }

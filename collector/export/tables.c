@@ -242,7 +242,7 @@ static struct row begin_row(const struct writer *writer, enum tables_file table)
 	return row;
 }
 
-static void put_int(struct row *row, uint64_t value)
+static void put_row_int(struct row *row, uint64_t value)
 {
 	parquet_int(row->file, row->column++, (int64_t)value);
 }
@@ -250,12 +250,12 @@ static void put_int(struct row *row, uint64_t value)
 static void put_int_if(struct row *row, bool known, uint64_t value)
 {
 	if (known)
-		put_int(row, value);
+		put_row_int(row, value);
 	else
 		parquet_null(row->file, row->column++);
 }
 
-static void put_text(struct row *row, const char *text)
+static void put_row_text(struct row *row, const char *text)
 {
 	parquet_text(row->file, row->column++, text);
 }
@@ -263,7 +263,7 @@ static void put_text(struct row *row, const char *text)
 /* "" becomes NULL. */
 static void put_text_if(struct row *row, const char *text)
 {
-	put_text(row, text && text[0] ? text : NULL);
+	put_row_text(row, text && text[0] ? text : NULL);
 }
 
 static int end_row(const struct row *row)
@@ -272,8 +272,8 @@ static int end_row(const struct row *row)
 }
 
 /* Columns OF_THREAD. @track may be NULL. */
-static void put_thread(struct row *row, const struct writer *writer,
-		       const struct trace_track *track)
+static void put_row_thread(struct row *row, const struct writer *writer,
+			   const struct trace_track *track)
 {
 	const struct trace_track *thread =
 		track ? call_track_thread(writer->trace, track) : NULL;
@@ -499,7 +499,7 @@ static int format_arguments(const struct writer *writer, struct open_call *call,
 	return fclose(out) ? -ENOMEM : 0;
 }
 
-static int put_call(struct writer *writer, struct call_event *event)
+static int put_call_row(struct writer *writer, struct call_event *event)
 {
 	const struct trace_event *end = &event->event;
 	struct open_call *call = open_call(writer, end->track, event->depth);
@@ -515,17 +515,17 @@ static int put_call(struct writer *writer, struct call_event *event)
 	if (err)
 		return err;
 	row = begin_row(writer, TABLE_CALLS);
-	put_int(&row, (uint64_t)call->id);
+	put_row_int(&row, (uint64_t)call->id);
 	put_int_if(&row, event->depth,
 		   event->depth ? (uint64_t)call[-1].id : 0);
-	put_int(&row, event->begin_ns);
+	put_row_int(&row, event->begin_ns);
 	put_int_if(&row, !end->unfinished, event->took_ns);
 	put_int_if(&row, !end->unfinished, took - MIN(took, event->callee_ns));
 	put_text_if(&row, trace_reader_text(writer->trace, end->category));
-	put_text(&row, trace_reader_text(writer->trace, end->name));
-	put_int(&row, event->depth);
-	put_thread(&row, writer, end->track);
-	put_text(&row, arguments);
+	put_row_text(&row, trace_reader_text(writer->trace, end->name));
+	put_row_int(&row, event->depth);
+	put_row_thread(&row, writer, end->track);
+	put_row_text(&row, arguments);
 	free(arguments);
 	requests = has_request ? requests_of(writer, end->track) : NULL;
 	if (has_request && !requests)
@@ -568,11 +568,11 @@ static int put_wait(struct writer *writer, struct call_event *event)
 			err = texts[i] ? 0 : -ENOMEM;
 		}
 	row = begin_row(writer, TABLE_WAITS);
-	put_int(&row, event->begin_ns);
+	put_row_int(&row, event->begin_ns);
 	put_int_if(&row, !end->unfinished, event->took_ns);
-	put_text(&row, trace_reader_text(writer->trace, end->name));
+	put_row_text(&row, trace_reader_text(writer->trace, end->name));
 	put_text_if(&row, texts[0]);
-	put_thread(&row, writer, end->track);
+	put_row_thread(&row, writer, end->track);
 	for (size_t i = 1; i < ARRAY_SIZE(names); i++) {
 		if (strstr(names[i], "_tid"))
 			put_int_if(&row, numbers[i], numbers[i]);
@@ -598,8 +598,8 @@ static const char *end_stack(struct writer *writer)
 	return writer->stack.failed ? NULL : (const char *)writer->stack.at;
 }
 
-static int put_sample(struct writer *writer, const struct kept_sample *sample,
-		      bool with_request)
+static int put_sample_row(struct writer *writer,
+			  const struct kept_sample *sample, bool with_request)
 {
 	struct row row = begin_row(writer, TABLE_SAMPLES);
 	const struct request_ids *ids = NULL;
@@ -614,9 +614,9 @@ static int put_sample(struct writer *writer, const struct kept_sample *sample,
 	for (uint32_t i = 0; i < count; i++)
 		add_frame(writer,
 			  trace_reader_text(writer->trace, frames[i].function));
-	put_int(&row, sample->ns);
-	put_thread(&row, writer, sample->track);
-	put_text(&row, sample->in_kernel ? "kernel" : "user");
+	put_row_int(&row, sample->ns);
+	put_row_thread(&row, writer, sample->track);
+	put_row_text(&row, sample->in_kernel ? "kernel" : "user");
 	put_text_if(&row,
 		    leaf ? trace_reader_text(writer->trace, leaf->function)
 			 : NULL);
@@ -642,7 +642,7 @@ static int keep_said(struct writer *writer, struct call_event *event)
 	return keep_request(writer, &event->event, 0, &ids);
 }
 
-static int put_event(struct writer *writer, struct call_event *event)
+static int put_event_row(struct writer *writer, struct call_event *event)
 {
 	const struct trace_event *inner = &event->event;
 
@@ -658,7 +658,7 @@ static int put_event(struct writer *writer, struct call_event *event)
 				    writer->sample_room,
 				    writer->sample_count + 1)) {
 			writer->unknown_requests++;
-			return put_sample(writer, &sample, false);
+			return put_sample_row(writer, &sample, false);
 		}
 		writer->samples[writer->sample_count++] = sample;
 		return 0;
@@ -673,16 +673,16 @@ static int put_event(struct writer *writer, struct call_event *event)
 	if (inner->track->kind == TRACE_TRACK_WAITS)
 		return inner->kind == TRACE_END ? put_wait(writer, event) : 0;
 	return inner->kind == TRACE_BEGIN ? take_begin(writer, event)
-					  : put_call(writer, event);
+					  : put_call_row(writer, event);
 }
 
-static int write_trace(struct writer *writer)
+static int write_trace_tables(struct writer *writer)
 {
 	struct call_event event;
 	int got, err;
 
 	while ((got = call_reader_next(writer->source->reader, &event)) > 0) {
-		err = put_event(writer, &event);
+		err = put_event_row(writer, &event);
 		if (err)
 			return err;
 	}
@@ -690,7 +690,7 @@ static int write_trace(struct writer *writer)
 	if (err)
 		return err;
 	for (uint32_t i = 0; i < writer->sample_count; i++) {
-		err = put_sample(writer, &writer->samples[i], true);
+		err = put_sample_row(writer, &writer->samples[i], true);
 		if (err)
 			return err;
 	}
@@ -716,15 +716,15 @@ static int write_recording(struct writer *writer)
 	put_text_if(&row, summary->started);
 	put_text_if(&row, program ? path_name(program) : NULL);
 	put_text_if(&row, end_stack(writer));
-	put_text(&row, summary->version);
-	put_int(&row, summary->wall_ns);
+	put_row_text(&row, summary->version);
+	put_row_int(&row, summary->wall_ns);
 	put_int_if(&row, summary->knows_cpu, summary->user_ns);
 	put_int_if(&row, summary->knows_cpu, summary->sys_ns);
 	put_int_if(&row, exited, (uint64_t)summary->exit_status);
 	put_int_if(&row, !exited && summary->exit_signal,
 		   (uint64_t)summary->exit_signal);
-	put_int(&row, summary->totals.spans);
-	put_int(&row, summary->totals.dropped_spans);
+	put_row_int(&row, summary->totals.spans);
+	put_row_int(&row, summary->totals.dropped_spans);
 	return writer->stack.failed ? -ENOMEM : end_row(&row);
 }
 
@@ -742,23 +742,23 @@ static int write_functions(struct writer *writer)
 		const struct summary_function *one = &summary->functions[i];
 		struct row row = begin_row(writer, TABLE_FUNCTIONS);
 
-		put_text(&row, one->name ? one->name : "");
+		put_row_text(&row, one->name ? one->name : "");
 		put_text_if(&row, one->module);
-		put_int(&row, one->calls);
-		put_int(&row, one->self_ns);
-		put_int(&row, one->total_ns);
+		put_row_int(&row, one->calls);
+		put_row_int(&row, one->self_ns);
+		put_row_int(&row, one->total_ns);
 		put_figure(&row, one->median_ns);
 		put_figure(&row, one->p99_ns);
 		put_figure(&row, one->max_ns);
-		put_int(&row, one->cpu_ns);
-		put_int(&row, one->on_cpu_self_ns);
-		put_int(&row, one->runnable_self_ns);
-		put_int(&row, one->blocked_self_ns);
-		put_int(&row, one->switches);
-		put_int(&row, one->alloc_objects);
-		put_int(&row, one->alloc_bytes);
-		put_int(&row, one->inuse_objects);
-		put_int(&row, one->inuse_bytes);
+		put_row_int(&row, one->cpu_ns);
+		put_row_int(&row, one->on_cpu_self_ns);
+		put_row_int(&row, one->runnable_self_ns);
+		put_row_int(&row, one->blocked_self_ns);
+		put_row_int(&row, one->switches);
+		put_row_int(&row, one->alloc_objects);
+		put_row_int(&row, one->alloc_bytes);
+		put_row_int(&row, one->inuse_objects);
+		put_row_int(&row, one->inuse_bytes);
 		err = end_row(&row);
 	}
 	return err;
@@ -766,9 +766,9 @@ static int write_functions(struct writer *writer)
 
 /* --- profiles ------------------------------------------------------------ */
 
-static void put_stack(struct row *row, struct writer *writer,
-		      const struct pprof *profile,
-		      const struct pprof_sample *sample)
+static void put_row_stack(struct row *row, struct writer *writer,
+			  const struct pprof *profile,
+			  const struct pprof_sample *sample)
 {
 	const struct pprof_location *leaf =
 		sample->depth ? &profile->locations[sample->stack[0]] : NULL;
@@ -791,7 +791,7 @@ static void put_stack(struct row *row, struct writer *writer,
 	put_text_if(row, leaf ? leaf->module : NULL);
 	put_text_if(row, function ? function->file : NULL);
 	put_int_if(row, line && line->line, line ? line->line : 0);
-	put_text(row, end_stack(writer));
+	put_row_text(row, end_stack(writer));
 }
 
 /* Writes a row for each stack of @profile (may be NULL) with its values of
@@ -805,14 +805,14 @@ static int write_profile(struct writer *writer, enum tables_file table,
 		const struct pprof_sample *sample = &profile->samples[i];
 		struct row row = begin_row(writer, table);
 
-		put_stack(&row, writer, profile, sample);
+		put_row_stack(&row, writer, profile, sample);
 		for (const char *const *type = types; *type; type++) {
 			uint32_t number = pprof_find_type(profile, *type);
 
-			put_int(&row,
-				number == PPROF_NONE
-					? 0
-					: (uint64_t)sample->value[number]);
+			put_row_int(&row,
+				    number == PPROF_NONE
+					    ? 0
+					    : (uint64_t)sample->value[number]);
 		}
 		if (table == TABLE_ALLOCATIONS) {
 			struct request_ids ids = { 0 };
@@ -867,7 +867,7 @@ int tables_write(const struct tables_source *source, FILE *const out[TABLES])
 					  writer.source->heap, heap_types);
 	}
 	if (!err)
-		result = write_trace(&writer);
+		result = write_trace_tables(&writer);
 	for (size_t i = 0; i < TABLES; i++) {
 		int closed = parquet_close(&writer.file[i]);
 

@@ -208,7 +208,7 @@ static int read_secrets(int fd, const char *path, struct secrets *out)
 	return err;
 }
 
-static bool is_known(const char *line)
+static bool is_known_variable(const char *line)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(g_variables); i++) {
 		const size_t length = strlen(g_variables[i]);
@@ -228,7 +228,7 @@ static int check_secrets(const struct secrets *secrets, const char *path)
 
 	for (size_t at = 0; at < secrets->count;
 	     at += strlen(secrets->file + at) + 1, number++)
-		if (!is_known(secrets->file + at)) {
+		if (!is_known_variable(secrets->file + at)) {
 			log_err("line %u of '%s' is no NAME=VALUE of a "
 				"variable that perfrec-push knows: correct it",
 				number, path);
@@ -267,7 +267,7 @@ static const char *find_secret(const struct secrets *secrets, const char *name)
 }
 
 /* Returns true if @value may be in a header; otherwise logs one line. */
-static bool is_plain(const char *name, const char *value)
+static bool is_plain_secret(const char *name, const char *value)
 {
 	bool plain = strlen(value) <= VALUE_BYTES_MAX;
 
@@ -280,20 +280,21 @@ static bool is_plain(const char *name, const char *value)
 }
 
 /* Sets *@to to a copy of secret @name, or NULL. */
-static int take_text(const struct secrets *secrets, const char *name, char **to)
+static int copy_secret(const struct secrets *secrets, const char *name,
+		       char **to)
 {
 	const char *value = find_secret(secrets, name);
 
 	if (!value)
 		return 0;
-	if (!is_plain(name, value))
+	if (!is_plain_secret(name, value))
 		return -EINVAL;
 	*to = strdup(value);
 	return *to ? 0 : -ENOMEM;
 }
 
-static int add_header(struct endpoint *endpoint, const char *name,
-		      const char *before, const char *value)
+static int add_endpoint_header(struct endpoint *endpoint, const char *name,
+			       const char *before, const char *value)
 {
 	char **to = &endpoint->headers[endpoint->header_count];
 
@@ -308,16 +309,16 @@ static int add_header(struct endpoint *endpoint, const char *name,
 }
 
 /* Adds a header whose value is secret @name behind @before. */
-static int take_header(const struct secrets *secrets, const char *name,
-		       const char *header, const char *before,
-		       struct endpoint *endpoint)
+static int take_endpoint_header(const struct secrets *secrets, const char *name,
+				const char *header, const char *before,
+				struct endpoint *endpoint)
 {
 	const char *value = find_secret(secrets, name);
 
 	if (!value)
 		return 0;
-	return is_plain(name, value)
-		       ? add_header(endpoint, header, before, value)
+	return is_plain_secret(name, value)
+		       ? add_endpoint_header(endpoint, header, before, value)
 		       : -EINVAL;
 }
 
@@ -363,8 +364,8 @@ static int take_pair(struct endpoint *endpoint, const char *name, char *pair)
 	    strspn(pair, "abcdefghijklmnopqrstuvwxyz"
 			 "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 			 "!#$%&'*+-.^_`|~") == strlen(pair) &&
-	    is_plain(name, plain))
-		err = add_header(endpoint, pair, "", plain);
+	    is_plain_secret(name, plain))
+		err = add_endpoint_header(endpoint, pair, "", plain);
 	curl_free(plain);
 	return err;
 }
@@ -416,20 +417,21 @@ static int check_pyroscope(const struct secrets *secrets,
 static int take_pyroscope(const struct secrets *secrets,
 			  struct endpoint *endpoint)
 {
-	int err = take_text(secrets, "PYROSCOPE_BASIC_AUTH_USER",
-			    &endpoint->user);
+	int err = copy_secret(secrets, "PYROSCOPE_BASIC_AUTH_USER",
+			      &endpoint->user);
 
 	if (!err)
-		err = take_text(secrets, "PYROSCOPE_BASIC_AUTH_PASSWORD",
-				&endpoint->password);
+		err = copy_secret(secrets, "PYROSCOPE_BASIC_AUTH_PASSWORD",
+				  &endpoint->password);
 	if (!err)
 		err = check_pyroscope(secrets, endpoint);
 	if (!err)
-		err = take_header(secrets, "PYROSCOPE_TENANT_ID",
-				  "X-Scope-OrgID", "", endpoint);
+		err = take_endpoint_header(secrets, "PYROSCOPE_TENANT_ID",
+					   "X-Scope-OrgID", "", endpoint);
 	if (!err && !endpoint->user)
-		err = take_header(secrets, "PYROSCOPE_AUTH_TOKEN",
-				  "Authorization", "Bearer ", endpoint);
+		err = take_endpoint_header(secrets, "PYROSCOPE_AUTH_TOKEN",
+					   "Authorization", "Bearer ",
+					   endpoint);
 	return err;
 }
 
@@ -442,7 +444,7 @@ static int take_ca_file(const struct secrets *secrets, const char *name,
 
 	if (endpoint->ca_file || strncmp(endpoint->url, "https:", 6) != 0)
 		return 0;
-	err = take_text(secrets, name, &endpoint->ca_file);
+	err = copy_secret(secrets, name, &endpoint->ca_file);
 	if (!err && endpoint->ca_file && access(endpoint->ca_file, R_OK)) {
 		err = -errno;
 		log_err("cannot read '%s' of %s: %s", endpoint->ca_file, name,
@@ -465,8 +467,9 @@ static int take_secrets(const struct secrets *secrets,
 					   "OTEL_EXPORTER_OTLP_CERTIFICATE",
 					   endpoint);
 	} else if (protocol == &protocol_parca) {
-		err = take_header(secrets, "PARCA_BEARER_TOKEN",
-				  "Authorization", "Bearer ", endpoint);
+		err = take_endpoint_header(secrets, "PARCA_BEARER_TOKEN",
+					   "Authorization", "Bearer ",
+					   endpoint);
 	} else {
 		err = take_pyroscope(secrets, endpoint);
 	}

@@ -50,12 +50,12 @@ struct tree {
 	size_t kept_count;
 };
 
-static struct node *node_at(const struct tree *tree, uint32_t node)
+static struct node *tree_node(const struct tree *tree, uint32_t node)
 {
 	return (struct node *)tree->nodes.items + node;
 }
 
-static int64_t *values_of(const struct tree *tree, uint64_t node)
+static int64_t *node_values(const struct tree *tree, uint64_t node)
 {
 	size_t at = node == ROOT ? tree->nodes.count : node;
 
@@ -112,7 +112,7 @@ static struct label_set keep_labels(struct tree *tree,
 
 /* --- the tree ------------------------------------------------------------ */
 
-static int add_node(struct tree *tree, uint64_t frame, uint64_t *at)
+static int add_tree_node(struct tree *tree, uint64_t frame, uint64_t *at)
 {
 	const struct node node = { .frame = frame, .parent = *at };
 	uint32_t number;
@@ -123,7 +123,7 @@ static int add_node(struct tree *tree, uint64_t frame, uint64_t *at)
 	if (number >= NODES_MAX)
 		return -EFBIG;
 	if (added && *at != ROOT)
-		node_at(tree, (uint32_t)*at)->children++;
+		tree_node(tree, (uint32_t)*at)->children++;
 	*at = number;
 	return 0;
 }
@@ -142,14 +142,14 @@ static int add_labels(struct tree *tree, const struct pprof_sample *sample,
 		return added;
 	if (added)
 		tree->kept_count += set.count;
-	return add_node(tree, LABELS | number, at);
+	return add_tree_node(tree, LABELS | number, at);
 }
 
 static void add_values(struct tree *tree, uint64_t at, const int64_t *values)
 {
-	int64_t *sum = values_of(tree, at);
+	int64_t *sum = node_values(tree, at);
 	bool *has_self = at == ROOT ? &tree->root_has_self
-				    : &node_at(tree, (uint32_t)at)->has_self;
+				    : &tree_node(tree, (uint32_t)at)->has_self;
 
 	tree->stacks += !*has_self;
 	*has_self = true;
@@ -160,7 +160,7 @@ static void add_values(struct tree *tree, uint64_t at, const int64_t *values)
 		sum[type] =
 			(int64_t)((uint64_t)sum[type] + (uint64_t)values[type]);
 		if (at != ROOT)
-			node_at(tree, (uint32_t)at)->weight +=
+			tree_node(tree, (uint32_t)at)->weight +=
 				(value < 0 ? -value : value) *
 				tree->share[type];
 	}
@@ -180,11 +180,12 @@ static int add_stack(struct tree *tree, const struct pprof_sample *sample,
 		tree->counts->cut++;
 	}
 	for (uint32_t i = 0; i < outer && !err; i++)
-		err = add_node(tree, sample->stack[sample->depth - 1 - i], at);
+		err = add_tree_node(tree, sample->stack[sample->depth - 1 - i],
+				    at);
 	if (inner && !err)
-		err = add_node(tree, cut, at);
+		err = add_tree_node(tree, cut, at);
 	for (uint32_t i = inner; i && !err; i--)
-		err = add_node(tree, sample->stack[i - 1], at);
+		err = add_tree_node(tree, sample->stack[i - 1], at);
 	return err;
 }
 
@@ -217,7 +218,7 @@ static int grow_tree(struct tree *tree)
 
 static void push_leaf(struct tree *tree, uint32_t node)
 {
-	const struct leaf leaf = { node_at(tree, node)->weight, node };
+	const struct leaf leaf = { tree_node(tree, node)->weight, node };
 	size_t at = tree->heap_count++;
 
 	for (; at && tree->heap[(at - 1) / 2].weight > leaf.weight;
@@ -253,13 +254,13 @@ static int merge_leaves(struct tree *tree, uint32_t stacks)
 	if (!tree->heap)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < tree->nodes.count; i++)
-		if (!node_at(tree, i)->children)
+		if (!tree_node(tree, i)->children)
 			push_leaf(tree, i);
 	while (tree->stacks > stacks && tree->heap_count) {
 		uint32_t leaf = pop_leaf(tree);
-		struct node *node = node_at(tree, leaf), *parent;
+		struct node *node = tree_node(tree, leaf), *parent;
 
-		add_values(tree, node->parent, values_of(tree, leaf));
+		add_values(tree, node->parent, node_values(tree, leaf));
 		/* fit_make() frees it:
 		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		node->is_gone = true;
@@ -267,7 +268,7 @@ static int merge_leaves(struct tree *tree, uint32_t stacks)
 		tree->counts->merged++;
 		if (node->parent == ROOT)
 			continue;
-		parent = node_at(tree, (uint32_t)node->parent);
+		parent = tree_node(tree, (uint32_t)node->parent);
 		if (!--parent->children)
 			push_leaf(tree, (uint32_t)node->parent);
 	}
@@ -278,8 +279,8 @@ static int merge_leaves(struct tree *tree, uint32_t stacks)
 
 static uint64_t first_frame(const struct tree *tree, uint64_t at)
 {
-	if (at != ROOT && node_at(tree, (uint32_t)at)->frame & LABELS)
-		return node_at(tree, (uint32_t)at)->parent;
+	if (at != ROOT && tree_node(tree, (uint32_t)at)->frame & LABELS)
+		return tree_node(tree, (uint32_t)at)->parent;
 	return at;
 }
 
@@ -288,7 +289,7 @@ static uint32_t stack_depth(const struct tree *tree, uint64_t at)
 	uint32_t depth = 0;
 
 	for (at = first_frame(tree, at); at != ROOT;
-	     at = node_at(tree, (uint32_t)at)->parent)
+	     at = tree_node(tree, (uint32_t)at)->parent)
 		depth++;
 	return depth;
 }
@@ -300,25 +301,26 @@ static void emit_sample(const struct tree *tree, uint64_t at, uint32_t *stack,
 	uint64_t frame = first_frame(tree, at);
 
 	*out = (struct pprof_sample){ .stack = stack };
-	memcpy(out->value, values_of(tree, at),
+	memcpy(out->value, node_values(tree, at),
 	       from->type_count * sizeof(*out->value));
 	if (frame != at) {
 		const struct label_set *set = tree->labels.items;
 
-		set += node_at(tree, (uint32_t)at)->frame & ~LABELS;
+		set += tree_node(tree, (uint32_t)at)->frame & ~LABELS;
 		out->labels = set->at;
 		out->label_count = set->count;
 	}
-	for (; frame != ROOT; frame = node_at(tree, (uint32_t)frame)->parent)
+	for (; frame != ROOT; frame = tree_node(tree, (uint32_t)frame)->parent)
 		stack[out->depth++] =
-			(uint32_t)node_at(tree, (uint32_t)frame)->frame;
+			(uint32_t)tree_node(tree, (uint32_t)frame)->frame;
 	if (!out->depth)
 		stack[out->depth++] = (uint32_t)from->location_count + 1;
 }
 
 static bool is_stack(const struct tree *tree, uint32_t node)
 {
-	return node_at(tree, node)->has_self && !node_at(tree, node)->is_gone;
+	return tree_node(tree, node)->has_self &&
+	       !tree_node(tree, node)->is_gone;
 }
 
 static int emit_samples(const struct tree *tree, struct fitted *out)

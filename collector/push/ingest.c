@@ -209,8 +209,8 @@ static int put_body(struct message *message, const struct bytes *profile,
 	return message->body.failed ? -ENOMEM : err;
 }
 
-static int add_profile(struct message *message,
-		       const struct push_window *window, size_t kind)
+static int add_ingest_profile(struct message *message,
+			      const struct push_window *window, size_t kind)
 {
 	struct pprof *from = window->profiles[kind];
 	struct bytes profile = { 0 };
@@ -226,7 +226,7 @@ static int add_profile(struct message *message,
 	return err;
 }
 
-static int finish(struct message *message)
+static int finish_ingest(struct message *message)
 {
 	return message->body.failed ? -ENOMEM : 0;
 }
@@ -239,6 +239,6 @@ const struct protocol protocol_ingest = {
 	.batch_bytes = 4u << 20,
 	.age_max_ns = UINT64_C(3600000000000),
 	.one_by_one = true,
-	.add = add_profile,
-	.finish = finish,
+	.add = add_ingest_profile,
+	.finish = finish_ingest,
 };

@@ -330,8 +330,8 @@ static void free_resource(struct resource *resource)
 	free(resource->values);
 }
 
-static int add_profile(struct message *message,
-		       const struct push_window *window, size_t kind)
+static int add_otlp_profile(struct message *message,
+			    const struct push_window *window, size_t kind)
 {
 	struct resource resource;
 	int err = message->otlp ? 0 : otlp_new(&message->otlp);
@@ -345,7 +345,7 @@ static int add_profile(struct message *message,
 	return err;
 }
 
-static int finish(struct message *message)
+static int finish_otlp(struct message *message)
 {
 	snprintf(message->content_type, sizeof(message->content_type),
 		 "application/x-protobuf");
@@ -385,6 +385,6 @@ const struct protocol protocol_otlp = {
 	.batch_max = 512,
 	.batch_bytes = 512u << 10,
 	.gzip = true,
-	.add = add_profile,
-	.finish = finish,
+	.add = add_otlp_profile,
+	.finish = finish_otlp,
 };

@@ -329,7 +329,7 @@ static void put_mappings(const struct otlp *otlp, struct bytes *out)
 	}
 }
 
-static void put_functions(const struct otlp *otlp, struct bytes *out)
+static void put_otlp_functions(const struct otlp *otlp, struct bytes *out)
 {
 	const struct function_item *item = otlp->functions.items;
 
@@ -393,7 +393,7 @@ static int put_locations(const struct otlp *otlp, struct bytes *out)
 	return err;
 }
 
-static void put_attributes(const struct otlp *otlp, struct bytes *out)
+static void put_otlp_attributes(const struct otlp *otlp, struct bytes *out)
 {
 	const struct attribute_item *item = otlp->attributes.items;
 
@@ -424,7 +424,7 @@ int otlp_put_dictionary(const struct otlp *otlp, struct bytes *body)
 		const struct row *row;
 
 		put_mappings(otlp, &dictionary);
-		put_functions(otlp, &dictionary);
+		put_otlp_functions(otlp, &dictionary);
 		item = otlp->links.items;
 		for (uint32_t i = 0; i < otlp->links.count; i++, item++) {
 			Otlp__Link link = OTLP__LINK__INIT;
@@ -439,7 +439,7 @@ int otlp_put_dictionary(const struct otlp *otlp, struct bytes *body)
 		for (uint32_t i = 0; i < otlp->texts.count; i++)
 			bytes_part(&dictionary, TAG_STRING, otlp->texts.list[i],
 				   strlen(otlp->texts.list[i]));
-		put_attributes(otlp, &dictionary);
+		put_otlp_attributes(otlp, &dictionary);
 		row = otlp->stacks.items;
 		for (uint32_t i = 0; i < otlp->stacks.count; i++, row++) {
 			Otlp__Stack stack = OTLP__STACK__INIT;

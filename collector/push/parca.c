@@ -16,8 +16,8 @@
 #include "collector/push/gzip.h"
 #include "collector/push/pprof_pack.h"
 
-static int put_series(struct bytes *body, const struct labels *labels,
-		      const struct push_file *profile)
+static int put_parca_series(struct bytes *body, const struct labels *labels,
+			    const struct push_file *profile)
 {
 	static const char begin[] = "{\"series\":[";
 	char *base64 = base64_text(profile->at, profile->count), *text = NULL;
@@ -58,8 +58,8 @@ static int put_series(struct bytes *body, const struct labels *labels,
 	return body->failed ? -ENOMEM : 0;
 }
 
-static int add_profile(struct message *message,
-		       const struct push_window *window, size_t kind)
+static int add_parca_profile(struct message *message,
+			     const struct push_window *window, size_t kind)
 {
 	struct push_file file = window->files[kind];
 	struct bytes profile = { 0 };
@@ -77,14 +77,14 @@ static int add_profile(struct message *message,
 	if (profile.count)
 		file = (struct push_file){ profile.at, profile.count };
 	if (!err)
-		err = put_series(&message->body, &labels, &file);
+		err = put_parca_series(&message->body, &labels, &file);
 	message->labels_dropped += labels.dropped;
 	labels_release(&labels);
 	bytes_release(&profile);
 	return err;
 }
 
-static int finish(struct message *message)
+static int finish_parca(struct message *message)
 {
 	bytes_put(&message->body, "]}", 2);
 	snprintf(message->content_type, sizeof(message->content_type),
@@ -100,6 +100,6 @@ const struct protocol protocol_parca = {
 	.batch_max = 512,
 	.batch_bytes = 3u << 20,
 	.takes_files = true,
-	.add = add_profile,
-	.finish = finish,
+	.add = add_parca_profile,
+	.finish = finish_parca,
 };

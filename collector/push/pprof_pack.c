@@ -93,7 +93,7 @@ static struct sizes count_parts(const struct pprof *from)
 	return sizes;
 }
 
-static bool make_room(struct pack *pack)
+static bool allocate_parts(struct pack *pack)
 {
 	const struct pprof *from = pack->from;
 	const struct sizes sizes = count_parts(from);
@@ -278,7 +278,7 @@ int pprof_pack(const struct pprof *view, struct bytes *out)
 
 	texts_init(&pack.texts);
 	perftools__profiles__profile__init(&pack.out);
-	if (make_room(&pack)) {
+	if (allocate_parts(&pack)) {
 		pack_head(&pack);
 		pack_samples(&pack);
 		pack.out.string_table = pack.texts.list;

@@ -30,8 +30,8 @@ static void format_id(const uint8_t id[16], char text[ID_TEXT])
 	*text = 0;
 }
 
-static int put_series(struct bytes *body, const struct labels *labels,
-		      const struct push_file *profile, char *id)
+static int put_push_series(struct bytes *body, const struct labels *labels,
+			   const struct push_file *profile, char *id)
 {
 	Push__V1__LabelPair pairs[LABELS_MAX], *pair_list[LABELS_MAX];
 	Push__V1__RawSample sample = PUSH__V1__RAW_SAMPLE__INIT;
@@ -65,8 +65,8 @@ static int put_series(struct bytes *body, const struct labels *labels,
 	return 0;
 }
 
-static int add_profile(struct message *message,
-		       const struct push_window *window, size_t kind)
+static int add_push_profile(struct message *message,
+			    const struct push_window *window, size_t kind)
 {
 	struct push_file file = window->files[kind];
 	struct bytes profile = { 0 };
@@ -87,14 +87,14 @@ static int add_profile(struct message *message,
 	if (profile.count)
 		file = (struct push_file){ profile.at, profile.count };
 	if (!err)
-		err = put_series(&message->body, &labels, &file, text);
+		err = put_push_series(&message->body, &labels, &file, text);
 	message->labels_dropped += labels.dropped;
 	labels_release(&labels);
 	bytes_release(&profile);
 	return err;
 }
 
-static int finish(struct message *message)
+static int finish_push(struct message *message)
 {
 	snprintf(message->content_type, sizeof(message->content_type),
 		 "application/proto");
@@ -110,6 +110,6 @@ const struct protocol protocol_pyroscope = {
 	.age_max_ns = UINT64_C(3600000000000),
 	.gzip = true,
 	.takes_files = true,
-	.add = add_profile,
-	.finish = finish,
+	.add = add_push_profile,
+	.finish = finish_push,
 };

@@ -75,7 +75,7 @@ static void read_time(struct run *run)
 
 /* --- what the schedule asks for ------------------------------------------ */
 
-static void remove_window(void *context, const struct schedule_window *window)
+static void remove_spooled(void *context, const struct schedule_window *window)
 {
 	struct run *run = context;
 	int err = spool_remove(&run->spool, window->name,
@@ -88,8 +88,9 @@ static void remove_window(void *context, const struct schedule_window *window)
 		    window->name, run->options->spool, strerror(-err));
 }
 
-static void lose_window(void *context, const struct schedule_window *window,
-			uint32_t lane, enum schedule_end why)
+static void report_lost_window(void *context,
+			       const struct schedule_window *window,
+			       uint32_t lane, enum schedule_end why)
 {
 	struct run *run = context;
 	const char *given = run->options->endpoints[lane].given;
@@ -141,8 +142,8 @@ static void mark_window(void *context, const struct schedule_window *window,
 }
 
 static const struct schedule_ops schedule_ops = {
-	.remove = remove_window,
-	.lost = lose_window,
+	.remove = remove_spooled,
+	.lost = report_lost_window,
 	.mark = mark_window,
 };
 
@@ -150,7 +151,8 @@ static const struct schedule_ops schedule_ops = {
 
 /* Adds window @name to the message of @server. 0; -ENODATA: all its parts were
  * sent; -ENOMEM; or another -errno: it is damaged. */
-static int add_window(struct run *run, struct server *server, const char *name)
+static int add_spooled_window(struct run *run, struct server *server,
+			      const char *name)
 {
 	const struct protocol *protocol = server->endpoint->protocol;
 	struct push_window window;
@@ -202,7 +204,7 @@ static int fill_message(struct run *run, uint32_t lane)
 
 	server->windows = server->profiles = 0;
 	while ((window = schedule_picked(&run->schedule, lane, last))) {
-		int err = add_window(run, server, window->name);
+		int err = add_spooled_window(run, server, window->name);
 
 		if (err == -ENOMEM || err == -ENODATA)
 			return err;
@@ -477,7 +479,7 @@ static void say_silent(struct run *run, uint32_t lane, uint64_t ns)
 	server->silence_said = true;
 }
 
-static void take_answer(struct run *run, const struct sender_answer *answer)
+static void report_answer(struct run *run, const struct sender_answer *answer)
 {
 	const struct server *server = &run->servers[answer->lane];
 
@@ -649,7 +651,7 @@ static void send_windows(struct run *run)
 		read_time(run);
 		say_silences(run, false);
 		while (sender_answer(run->sender, &answer))
-			take_answer(run, &answer);
+			report_answer(run, &answer);
 	}
 }
 

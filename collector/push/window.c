@@ -37,7 +37,8 @@ const struct push_kind window_kinds[WINDOW_KINDS] = {
 
 /* Reads the file @spool/@name to @out. 0; -EFBIG: it is no window of ours;
  * -EBADMSG: it is empty; or another -errno. */
-static int read_file(const char *spool, const char *name, struct bytes *out)
+static int read_spool_file(const char *spool, const char *name,
+			   struct bytes *out)
 {
 	struct stat status;
 	uint8_t *to;
@@ -65,8 +66,8 @@ static int read_file(const char *spool, const char *name, struct bytes *out)
 
 /* --- the line in front of the profiles ----------------------------------- */
 
-static int take_attribute(struct push_window *window, const char *name,
-			  const char *value)
+static int take_window_attribute(struct push_window *window, const char *name,
+				 const char *value)
 {
 	struct push_attribute *one =
 		&window->attributes[window->attribute_count];
@@ -104,7 +105,8 @@ static int take_resource(struct push_window *window, json_t *resource,
 		if ((!with_pid && !strcmp(name, "process.pid")) || !*name ||
 		    !*json_string_value(value))
 			continue;
-		err = take_attribute(window, name, json_string_value(value));
+		err = take_window_attribute(window, name,
+					    json_string_value(value));
 		if (err)
 			return err;
 	}
@@ -128,7 +130,7 @@ static int take_service(struct push_window *window, json_t *meta)
 	return window->service ? 0 : -ENOMEM;
 }
 
-static bool take_number(json_t *meta, const char *name, uint64_t *out)
+static bool take_meta_number(json_t *meta, const char *name, uint64_t *out)
 {
 	json_t *value = json_object_get(meta, name);
 
@@ -141,10 +143,11 @@ static int take_meta(struct push_window *window, json_t *meta, bool with_pid)
 	uint64_t version;
 	int err;
 
-	if (!take_number(meta, "version", &version) || version != VERSION ||
-	    !take_number(meta, "start_unix_ns", &window->start_ns) ||
-	    !take_number(meta, "duration_ns", &window->duration_ns) ||
-	    !take_number(meta, "hz", &window->hz))
+	if (!take_meta_number(meta, "version", &version) ||
+	    version != VERSION ||
+	    !take_meta_number(meta, "start_unix_ns", &window->start_ns) ||
+	    !take_meta_number(meta, "duration_ns", &window->duration_ns) ||
+	    !take_meta_number(meta, "hz", &window->hz))
 		return -EBADMSG;
 	err = take_resource(window, json_object_get(meta, "resource"),
 			    with_pid);
@@ -222,8 +225,8 @@ static int take_profiles(struct push_window *window, size_t at, json_t *list,
 
 		if (err)
 			break;
-		if (!kind || !take_number(row, "bytes", &count) || !count ||
-		    count > window->text.count - at)
+		if (!kind || !take_meta_number(row, "bytes", &count) ||
+		    !count || count > window->text.count - at)
 			return -EBADMSG;
 		file.count = (size_t)count;
 		err = take_profile(window, kind, &file, keeps_files);
@@ -236,7 +239,7 @@ static int read_window(struct push_window *window, const char *spool,
 		       bool with_pid, bool keeps_files)
 {
 	struct bytes *text = &window->text;
-	int err = read_file(spool, window->name, text);
+	int err = read_spool_file(spool, window->name, text);
 	const uint8_t *end;
 	json_t *meta;
 
