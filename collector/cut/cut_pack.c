@@ -58,7 +58,7 @@ static void pack_slot(struct job *job)
 	lock_release(&pack->lock);
 }
 
-static int start_thread(struct cut_pack *pack, unsigned int at, size_t most)
+static int start_packer(struct cut_pack *pack, unsigned int at, size_t most)
 {
 	struct libdeflate_compressor *compressor =
 		libdeflate_alloc_compressor(CUT_COMPRESSION_LEVEL);
@@ -93,7 +93,7 @@ int cut_pack_new(size_t most, struct cut_pack **out)
 	pack->threads = (unsigned int)MIN(MAX(cpus, 1), THREADS_MOST);
 	pack->slots = pack->threads * SLOTS_A_THREAD;
 	for (unsigned int i = 0; i < pack->threads && !err; i++)
-		err = start_thread(pack, i, most);
+		err = start_packer(pack, i, most);
 	if (err)
 		cut_pack_free(&pack);
 	*out = pack;

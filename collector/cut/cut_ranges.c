@@ -15,7 +15,7 @@ int cut_ranges_add(struct cut_ranges *ranges, uint64_t from, uint64_t to)
 	return 0;
 }
 
-static int compare_ranges(const void *left, const void *right)
+static int compare_cut_ranges(const void *left, const void *right)
 {
 	const struct cut_range *a = left, *b = right;
 
@@ -29,7 +29,7 @@ void cut_ranges_order(struct cut_ranges *ranges)
 
 	if (!ranges->count)
 		return;
-	qsort(at, ranges->count, sizeof(*at), compare_ranges);
+	qsort(at, ranges->count, sizeof(*at), compare_cut_ranges);
 	for (uint32_t i = 1; i < ranges->count; i++)
 		if (at[i].from <= at[kept].to)
 			at[kept].to = MAX(at[kept].to, at[i].to);

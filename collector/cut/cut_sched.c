@@ -82,7 +82,7 @@ void cut_sched_free(struct cut_sched **sched)
 	*sched = NULL;
 }
 
-static void put_kept(struct cut_sched *sched)
+static void put_kept_switches(struct cut_sched *sched)
 {
 	cut_file_put(sched->file, sched->kept.at, sched->kept.count);
 	if (sched->kept.failed)
@@ -91,14 +91,15 @@ static void put_kept(struct cut_sched *sched)
 	sched->told = true;
 }
 
-static void put_switches(void *context, const void *packets, size_t bytes)
+static void put_or_keep_switches(void *context, const void *packets,
+				 size_t bytes)
 {
 	struct cut_sched *sched = context;
 
 	if (!sched->told) {
 		bytes_put(&sched->kept, packets, bytes);
 		if (sched->kept.count > KEPT_BYTES)
-			put_kept(sched);
+			put_kept_switches(sched);
 	} else {
 		cut_file_put(sched->file, packets, bytes);
 	}
@@ -126,8 +127,9 @@ static enum out_sched_left left_of(enum trace_left why)
 /* --- threads that are on no CPU when a cut begins ------------------------ */
 
 /* Keeps the state of thread @tid from @at->ns on. */
-static void note_thread(struct cut_sched *sched, const struct trace_switch *at,
-			int32_t tid, bool runs)
+static void note_switched_thread(struct cut_sched *sched,
+				 const struct trace_switch *at, int32_t tid,
+				 bool runs)
 {
 	struct sched_thread item = { .tid = tid,
 				     .ns = at->ns,
@@ -192,8 +194,8 @@ static void write_states(struct cut_sched *sched, bool written, uint64_t end_ns)
 {
 	struct out_sched *out;
 
-	if (out_sched_new(OUT_SCHED_CPUS_MAX, sched->sequence, put_switches,
-			  sched, &out))
+	if (out_sched_new(OUT_SCHED_CPUS_MAX, sched->sequence,
+			  put_or_keep_switches, sched, &out))
 		return;
 	put_states(sched, written, out);
 	if (!written && end_ns)
@@ -229,7 +231,7 @@ static void put_lost(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 	out_sched_lost(sched->out, cpu, ns);
 }
 
-static void begin_range(struct cut_sched *sched, uint32_t cpu)
+static void begin_cpu_range(struct cut_sched *sched, uint32_t cpu)
 {
 	struct sched_cpu *at = &sched->cpus[cpu];
 	uint64_t ns = sched->ranges->at[at->range].from;
@@ -241,7 +243,7 @@ static void begin_range(struct cut_sched *sched, uint32_t cpu)
 		put_in(sched, cpu, ns, at->running);
 }
 
-static void end_range(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
+static void end_cpu_range(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 {
 	struct sched_cpu *at = &sched->cpus[cpu];
 
@@ -252,19 +254,19 @@ static void end_range(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 }
 
 /* The next switch of @cpu is at @ns: begins and ends ranges up to @ns. */
-static void advance(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
+static void advance_cpu(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 {
 	const struct cut_ranges *ranges = sched->ranges;
 	struct sched_cpu *at = &sched->cpus[cpu];
 
 	while (at->range < ranges->count && ranges->at[at->range].to <= ns) {
 		if (!at->inside)
-			begin_range(sched, cpu);
-		end_range(sched, cpu, ranges->at[at->range].to);
+			begin_cpu_range(sched, cpu);
+		end_cpu_range(sched, cpu, ranges->at[at->range].to);
 	}
 	if (at->range < ranges->count && ranges->at[at->range].from <= ns &&
 	    !at->inside)
-		begin_range(sched, cpu);
+		begin_cpu_range(sched, cpu);
 }
 
 static void take_switch(struct cut_sched *sched, const struct trace_switch *at)
@@ -272,10 +274,10 @@ static void take_switch(struct cut_sched *sched, const struct trace_switch *at)
 	struct sched_cpu *cpu = &sched->cpus[at->cpu];
 
 	if (at->ns < sched->ranges->at[0].from) {
-		note_thread(sched, at, at->left, false);
-		note_thread(sched, at, at->came, true);
+		note_switched_thread(sched, at, at->left, false);
+		note_switched_thread(sched, at, at->came, true);
 	}
-	advance(sched, at->cpu, at->ns);
+	advance_cpu(sched, at->cpu, at->ns);
 	cpu->running = at->came;
 	cpu->lost = at->lost;
 	if (!cpu->inside)
@@ -293,8 +295,8 @@ static bool begin_out(struct cut_sched *sched, uint32_t sequence)
 	if (sched->out)
 		return true;
 	sched->sequence = sequence ? sequence : 1;
-	return out_sched_new(OUT_SCHED_CPUS_MAX, sched->sequence, put_switches,
-			     sched, &sched->out) == 0;
+	return out_sched_new(OUT_SCHED_CPUS_MAX, sched->sequence,
+			     put_or_keep_switches, sched, &sched->out) == 0;
 }
 
 bool cut_sched_pass(struct cut_sched *sched, uint32_t sequence,
@@ -329,9 +331,9 @@ static void end_cpu(struct cut_sched *sched, uint32_t cpu, uint64_t ns)
 	const struct cut_ranges *ranges = sched->ranges;
 	struct sched_cpu *at = &sched->cpus[cpu];
 
-	advance(sched, cpu, ns);
+	advance_cpu(sched, cpu, ns);
 	if (at->range < ranges->count && at->inside)
-		end_range(sched, cpu, ns);
+		end_cpu_range(sched, cpu, ns);
 }
 
 /* Returns the time until which the trace has all switches. Returns 0 if a CPU
@@ -384,12 +386,12 @@ void cut_sched_end(struct cut_sched *sched, uint64_t ns)
 			      sizeof(struct sched_thread), compare_threads);
 		write_states(sched, true, end_ns);
 		write_states(sched, false, end_ns);
-		put_kept(sched);
+		put_kept_switches(sched);
 	}
 }
 
 /* The order of writing, because switches of a CPU must be in order. */
-static int compare_times(const void *left, const void *right)
+static int compare_thread_times(const void *left, const void *right)
 {
 	const struct sched_thread *a = left, *b = right;
 
@@ -435,7 +437,7 @@ void cut_sched_leave(struct cut_sched *sched, uint64_t ns)
 	sched->rest_ns = MAX(sched->rest_ns, ns);
 	if (sched->threads.count)
 		qsort(sched->threads.items, sched->threads.count,
-		      sizeof(struct sched_thread), compare_times);
+		      sizeof(struct sched_thread), compare_thread_times);
 	put_states(sched, false, sched->out);
 	for (uint32_t i = 0; i < TRACE_CPUS_MAX; i++) {
 		uint64_t last_ns = sched->switches.cpus[i].last_ns,

@@ -66,7 +66,8 @@ static void put_about(struct cut_file *file, uint64_t from_ns)
 		out_perfetto_attributes(packet, sizeof(packet), &about, 1));
 }
 
-static int take_all(struct trace_packets *packets, struct packet_window *window)
+static int pass_all_packets(struct trace_packets *packets,
+			    struct packet_window *window)
 {
 	struct trace_packet_bytes bytes;
 	int got;
@@ -103,7 +104,7 @@ static int write_state(const struct trace_rest *rest,
 
 	if (err)
 		return err;
-	err = take_all(packets, window);
+	err = pass_all_packets(packets, window);
 	if (!err) {
 		uint64_t ns = packet_window_leave(window, &following);
 

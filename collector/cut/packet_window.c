@@ -101,8 +101,8 @@ int packet_window_new(const struct cut_ranges *ranges, struct cut_file *file,
 
 /* --- the state of a sequence --------------------------------------------- */
 
-static struct wsequence *find_sequence(struct packet_window *window,
-				       uint64_t id)
+static struct wsequence *find_wsequence(struct packet_window *window,
+					uint64_t id)
 {
 	struct wsequence *sequence = window->last_sequence;
 
@@ -505,7 +505,7 @@ static void take_seldom(struct packet_window *window,
 	struct wpacket packet = { .bytes = *bytes };
 
 	take_apart(&packet);
-	packet.sequence = find_sequence(
+	packet.sequence = find_wsequence(
 		window, packet_sequence_id((struct wire){
 				bytes->at, bytes->at + bytes->count }));
 	if (!packet.sequence)
@@ -550,7 +550,7 @@ void packet_window_take(struct packet_window *window,
 void packet_window_restart(struct packet_window *window, uint32_t id,
 			   uint64_t ns)
 {
-	struct wsequence *sequence = find_sequence(window, id);
+	struct wsequence *sequence = find_wsequence(window, id);
 	struct wtrack *track = sequence ? sequence->track : NULL;
 
 	if (!sequence)

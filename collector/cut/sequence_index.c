@@ -50,7 +50,7 @@ static void drop_stack(struct sequence_index *sequence)
 }
 
 /* From here on, readers read the sequence from the trace. */
-static void give_up(struct sequence_index *sequence)
+static void stop_indexing(struct sequence_index *sequence)
 {
 	sequence->given_up = true;
 	sequence->waits = false;
@@ -72,7 +72,7 @@ int sequence_index_new(uint32_t id, uint64_t track, uint64_t start_ns,
 	}
 	if (make_stack(sequence) < 0) {
 		drop_stack(sequence);
-		give_up(sequence);
+		stop_indexing(sequence);
 	}
 	*out = sequence;
 	return 0;
@@ -127,7 +127,7 @@ void sequence_index_begin_block(struct sequence_index *sequence,
 	index_build_begin(sequence->build, &now);
 	if (!sequence->build->stopped)
 		return;
-	give_up(sequence);
+	stop_indexing(sequence);
 	index_build_free(&sequence->build);
 	drop_stack(sequence);
 }
@@ -172,14 +172,14 @@ static bool grow_stack(struct sequence_index *sequence)
 	return true;
 }
 
-static void begin_slice(struct sequence_index *sequence, uint64_t ns,
-			uint64_t iid, bool noted)
+static void begin_indexed(struct sequence_index *sequence, uint64_t ns,
+			  uint64_t iid, bool noted)
 {
 	struct cct_node *node;
 
 	if (unlikely(!iid || iid > ENCODE_IID_MASK || sequence->waits ||
 		     !grow_stack(sequence))) {
-		give_up(sequence);
+		stop_indexing(sequence);
 		return;
 	}
 	node = cct_child(&sequence->cct, sequence->top->node, iid);
@@ -189,7 +189,7 @@ static void begin_slice(struct sequence_index *sequence, uint64_t ns,
 	}
 	/* No room: the call counts below "overflow", not in its place. */
 	if (unlikely(sequence->cct.overflowed)) {
-		give_up(sequence);
+		stop_indexing(sequence);
 		return;
 	}
 	*++sequence->top = (struct replay_frame){
@@ -208,7 +208,7 @@ static struct index_slice_end slice_end(const struct sequence_index *sequence,
 	};
 }
 
-static void end_slice(struct sequence_index *sequence, uint64_t waited_ns)
+static void end_indexed(struct sequence_index *sequence, uint64_t waited_ns)
 {
 	struct replay_frame *frame = sequence->top;
 	struct index_slice_end end;
@@ -233,7 +233,7 @@ static void step(struct sequence_index *sequence, uint64_t ns)
 {
 	if (unlikely(ns > UINT64_MAX - sequence->ns)) {
 		sequence->bad_clock = true;
-		give_up(sequence);
+		stop_indexing(sequence);
 		return;
 	}
 	sequence->ns += ns;
@@ -249,9 +249,9 @@ bool sequence_index_usual(struct sequence_index *sequence, struct wire fields)
 	if (unlikely(sequence->given_up))
 		return true;
 	if (usual.type == TYPE_SLICE_BEGIN)
-		begin_slice(sequence, sequence->ns, usual.name_iid, false);
+		begin_indexed(sequence, sequence->ns, usual.name_iid, false);
 	else
-		end_slice(sequence, 0);
+		end_indexed(sequence, 0);
 	return true;
 }
 
@@ -275,7 +275,7 @@ static bool is_text(struct wire wire, const char *text)
 	       !memcmp(wire.at, text, bytes);
 }
 
-static void take_argument(struct wire fields, struct event *event)
+static void look_at_argument(struct wire fields, struct event *event)
 {
 	struct wire name = { 0 };
 	struct wire_field field;
@@ -323,7 +323,7 @@ static void take_track_event(struct wire fields, struct event *event)
 			event->noted = true;
 			break;
 		case TAG_TRACK_EVENT_DEBUG_ANNOTATIONS:
-			take_argument(wire_of(&field), event);
+			look_at_argument(wire_of(&field), event);
 			event->noted = true;
 			break;
 		case TAG_TRACK_EVENT_FLOW_IDS:
@@ -334,7 +334,7 @@ static void take_track_event(struct wire fields, struct event *event)
 		}
 }
 
-static struct event take_fields(struct wire fields)
+static struct event look_at_fields(struct wire fields)
 {
 	struct event event = { 0 };
 	struct wire_field field;
@@ -358,21 +358,21 @@ static struct event take_fields(struct wire fields)
 	return event;
 }
 
-static void take_slice(struct sequence_index *sequence, uint64_t ns,
-		       const struct event *event)
+static void index_slice(struct sequence_index *sequence, uint64_t ns,
+			const struct event *event)
 {
 	/* The id of the site, or else of the name; 0: a wait, or no name. */
 	uint64_t iid = event->category ?: event->location ?: event->name_iid;
 
 	if (event->type == TYPE_SLICE_END) {
-		end_slice(sequence, event->waited_ns);
+		end_indexed(sequence, event->waited_ns);
 		return;
 	}
 	if (iid || sequence->waits || !event->name.at ||
 	    !is_text(event->name, INDEX_WAIT_NAME)) {
-		begin_slice(sequence, ns, iid,
-			    event->noted || (event->name_iid &&
-					     event->name_iid != iid));
+		begin_indexed(sequence, ns, iid,
+			      event->noted || (event->name_iid &&
+					       event->name_iid != iid));
 		return;
 	}
 	sequence->waits = true;
@@ -395,9 +395,9 @@ static void take_absolute(struct sequence_index *sequence,
 	     (sequence->spans > depth_of(sequence) ||
 	      event->stamp < sequence->top->begin_ns ||
 	      event->stamp < sequence->ns)))
-		give_up(sequence);
+		stop_indexing(sequence);
 	else if (event->type == TYPE_SLICE_BEGIN)
-		take_slice(sequence, event->stamp, event);
+		index_slice(sequence, event->stamp, event);
 }
 
 static bool is_absolute(const struct event *event)
@@ -423,14 +423,14 @@ static void tell_event(struct sequence_index *sequence,
 
 void sequence_index_event(struct sequence_index *sequence, struct wire fields)
 {
-	const struct event event = take_fields(fields);
+	const struct event event = look_at_fields(fields);
 
 	if (event.interned.at && sequence->build)
 		index_build_interned(
 			sequence->build, sequence->id, event.interned.at,
 			(size_t)(event.interned.end - event.interned.at));
 	if (!event.stamped || event.track == sequence->track)
-		give_up(sequence);
+		stop_indexing(sequence);
 	else if (is_absolute(&event))
 		take_absolute(sequence, &event);
 	else
@@ -446,5 +446,5 @@ void sequence_index_event(struct sequence_index *sequence, struct wire fields)
 	index_build_missing(sequence->build, event.lost, event.paused,
 			    sequence->ns);
 	if (event.type == TYPE_SLICE_BEGIN || event.type == TYPE_SLICE_END)
-		take_slice(sequence, sequence->ns, &event);
+		index_slice(sequence, sequence->ns, &event);
 }

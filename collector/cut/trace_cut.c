@@ -72,8 +72,8 @@ void trace_cut_put_about(const struct trace_cut_wish *wish,
 	bytes_release(&ranges);
 }
 
-static void take_part(struct packet_window *window,
-		      const struct trace_part *part)
+static void cut_part(struct packet_window *window,
+		     const struct trace_part *part)
 {
 	switch (part->kind) {
 	case PART_PACKET:
@@ -98,7 +98,7 @@ static int take_parts(struct trace_parts *parts, struct packet_window *window,
 	int got;
 
 	while ((got = trace_parts_next(parts, &part)) > 0) {
-		take_part(window, &part);
+		cut_part(window, &part);
 		/* A full disk: reading on is useless. */
 		if (unlikely(file->err))
 			break;

@@ -107,8 +107,8 @@ static int end_group(struct reindex *reindex)
 
 /* --- sequences ----------------------------------------------------------- */
 
-static struct sequence_index *find_sequence(struct reindex *reindex,
-					    uint64_t id)
+static struct sequence_index *find_reindexed(struct reindex *reindex,
+					     uint64_t id)
 {
 	uint32_t number;
 
@@ -126,7 +126,7 @@ struct start {
 	bool snapshot;
 };
 
-static bool take_fields(struct wire fields, struct start *start)
+static bool look_at_start_fields(struct wire fields, struct start *start)
 {
 	struct sequence_defaults defaults;
 	struct wire_field field;
@@ -159,7 +159,7 @@ static bool take_fields(struct wire fields, struct start *start)
 	return event;
 }
 
-static int add_sequence(struct reindex *reindex, const struct start *start)
+static int add_reindexed(struct reindex *reindex, const struct start *start)
 {
 	struct sequence_index *sequence;
 	uint32_t number;
@@ -184,27 +184,27 @@ static int look_at_start(struct reindex *reindex, const struct start *start)
 	    !start->track)
 		return 0;
 	/* The sequence is known, and its names would change their meaning. */
-	if (find_sequence(reindex, start->id))
+	if (find_reindexed(reindex, start->id))
 		return -EPROTO;
 	if (!start->snapshot || !start->track || !start->id ||
 	    start->id > UINT32_MAX || !is_clock_of_sequence(start->clock))
 		return 0;
-	return add_sequence(reindex, start);
+	return add_reindexed(reindex, start);
 }
 
 /* --- packets ------------------------------------------------------------- */
 
-static int take_packet(struct reindex *reindex,
-		       const struct trace_packet_bytes *bytes,
-		       struct packet_place place)
+static int reindex_packet(struct reindex *reindex,
+			  const struct trace_packet_bytes *bytes,
+			  struct packet_place place)
 {
 	struct wire fields = { bytes->at, bytes->at + bytes->count };
 	struct sequence_index *sequence;
 	struct start start;
 	int err = 0;
 
-	if (take_fields(fields, &start)) {
-		sequence = find_sequence(reindex, start.id);
+	if (look_at_start_fields(fields, &start)) {
+		sequence = find_reindexed(reindex, start.id);
 		if (sequence) {
 			if (sequence != reindex->block) {
 				end_block(reindex);
@@ -265,7 +265,7 @@ static int take_next(struct reindex *reindex,
 		return err;
 	if (unlikely(!reindex->block || reindex->block->given_up ||
 		     !sequence_index_usual(reindex->block, fields)))
-		err = take_packet(reindex, bytes, place);
+		err = reindex_packet(reindex, bytes, place);
 	reindex->unpacked += bytes->count + PACKET_HEAD_BYTES;
 	if (likely(err || !is_group_full(reindex)))
 		return err;
@@ -299,7 +299,7 @@ static void finish_sequence(struct reindex *reindex,
 	tell_block(reindex, sequence, end, items, bytes);
 }
 
-static int finish(struct reindex *reindex)
+static int finish_reindex(struct reindex *reindex)
 {
 	if (reindex->bundle == NO_BUNDLE)
 		reindex->group_end = trace_packets_at(reindex->packets);
@@ -323,7 +323,7 @@ static int read_packets(struct reindex *reindex)
 		return got;
 	reindex->result->read_err = got;
 	reindex->result->size = trace_packets_size(reindex->packets);
-	return finish(reindex);
+	return finish_reindex(reindex);
 }
 
 int trace_reindex(const char *path, const struct trace_index_to *index,

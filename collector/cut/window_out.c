@@ -151,8 +151,8 @@ void window_start_as_is(struct packet_window *window,
 
 /* --- names --------------------------------------------------------------- */
 
-static void put_interned(struct packet_window *window,
-			 const struct wsequence *sequence)
+static void put_interned_packet(struct packet_window *window,
+				const struct wsequence *sequence)
 {
 	if (!window->interned.count && !window->interned.failed)
 		return;
@@ -173,7 +173,7 @@ static void use_names(struct packet_window *window, struct wsequence *sequence,
 	cut_names_use_event(&sequence->names, &window->entries, event, out);
 	cut_names_use_sample(&sequence->names, &window->entries, sample, out);
 	cut_names_use_heap(&sequence->names, &window->entries, heap, out);
-	put_interned(window, sequence);
+	put_interned_packet(window, sequence);
 }
 
 void window_put_names(struct packet_window *window, struct wsequence *sequence)
@@ -188,7 +188,7 @@ void window_put_names(struct packet_window *window, struct wsequence *sequence)
 			iid = cut_names_use_from(&sequence->names,
 						 &window->entries, kind, iid,
 						 NAMES_BYTES, out);
-			put_interned(window, sequence);
+			put_interned_packet(window, sequence);
 		} while (iid);
 	}
 }
@@ -197,8 +197,8 @@ void window_put_names(struct packet_window *window, struct wsequence *sequence)
 
 /* Appends a time to the packet: a step of the sequence's clock, if that is not
  * later. */
-static void put_time(struct packet_window *window, struct wsequence *sequence,
-		     uint64_t ns)
+static void put_packet_time(struct packet_window *window,
+			    struct wsequence *sequence, uint64_t ns)
 {
 	struct bytes *out = &window->packet;
 	bool has_clock = is_clock_of_sequence(sequence->clock_id);
@@ -229,7 +229,7 @@ void window_put_event(struct packet_window *window, struct wsequence *sequence,
 	begin_packet(window, sequence);
 	bytes_part(&window->packet, TAG_TRACE_PACKET_TRACK_EVENT, event->at,
 		   event->count);
-	put_time(window, sequence, ns);
+	put_packet_time(window, sequence, ns);
 	end_packet(window);
 }
 
@@ -266,7 +266,7 @@ static void put_changed(struct packet_window *window,
 		     !packet->is_start))
 			bytes_put(out, from, (size_t)(fields.at - from));
 	if (is_step) {
-		put_time(window, packet->sequence, ns);
+		put_packet_time(window, packet->sequence, ns);
 	} else {
 		bytes_field(out, TAG_TRACE_PACKET_TIMESTAMP, ns);
 		if (packet->has_clock ||

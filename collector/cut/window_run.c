@@ -40,8 +40,8 @@ static void begin_templates(struct packet_window *window,
 
 /* Makes the template of name @iid. Returns false if the cut lacks the name, if
  * it is a site's, or 0. */
-static bool make_template(struct packet_window *window,
-			  const struct wsequence *sequence, uint64_t iid)
+static bool make_run_template(struct packet_window *window,
+			      const struct wsequence *sequence, uint64_t iid)
 {
 	const struct encoder like = { .sequence = (uint32_t)sequence->id };
 
@@ -134,11 +134,11 @@ static void run_piece(struct packet_window *window, struct run *run,
 		uint64_t ns = run->ns + event.delta_ns;
 
 		template = &window->templates[event.iid % WINDOW_TEMPLATES];
-		if (unlikely(
-			    ns >= run->end_ns || open + event.begins > room ||
-			    open + event.begins == 0 ||
-			    (template->name_iid != event.iid &&
-			     !make_template(window, run->sequence, event.iid))))
+		if (unlikely(ns >= run->end_ns || open + event.begins > room ||
+			     open + event.begins == 0 ||
+			     (template->name_iid != event.iid &&
+			      !make_run_template(window, run->sequence,
+						 event.iid))))
 			break;
 		/* An end overwrites the slice that it ends. */
 		slice = &slices[open - !event.begins];

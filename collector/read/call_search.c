@@ -270,8 +270,8 @@ static int end_searched_call(struct call_search *search,
 	return 0;
 }
 
-static int take_event(struct call_search *search,
-		      const struct trace_event *event)
+static int search_event(struct call_search *search,
+			const struct trace_event *event)
 {
 	int err = 0;
 
@@ -289,14 +289,14 @@ static int take_event(struct call_search *search,
 }
 
 /* Reads on after an error: each slice must end to free its arguments. */
-static int read_events(struct call_search *search)
+static int search_events(struct call_search *search)
 {
 	struct trace_event event;
 	int got, err = 0;
 
 	while ((got = trace_reader_next(search->reader, &event)) > 0)
 		if (!err)
-			err = take_event(search, &event);
+			err = search_event(search, &event);
 		else if (event.slice && event.kind == TRACE_END)
 			free((void *)(uintptr_t)(event.slice->user &
 						 ~USER_MARKS));
@@ -337,7 +337,7 @@ static int run_with(const struct call_wish *wish, struct trace_reader *reader,
 	search->reader = reader;
 	if (progress)
 		trace_reader_set_progress(reader, progress);
-	err = read_events(search);
+	err = search_events(search);
 	if (err)
 		call_search_free(&search);
 	else

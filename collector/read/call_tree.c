@@ -48,8 +48,8 @@ uint32_t call_tree_thread(struct call_tree *tree,
 
 /* --- nodes --- */
 
-static uint32_t intern_node(struct call_tree *tree,
-			    const struct call_node *node)
+static uint32_t intern_tree_node(struct call_tree *tree,
+				 const struct call_node *node)
 {
 	union {
 		struct call_node node;
@@ -70,7 +70,7 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, uint32_t name)
 		return last;
 	if (tree->nodes.count == TIME_NODES_MAX)
 		return 0;
-	last = intern_node(
+	last = intern_tree_node(
 		tree, &(struct call_node){
 			      .parent = parent,
 			      .name = name,
@@ -83,7 +83,7 @@ uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, uint32_t name)
 /* Returns 0 without room. */
 static uint32_t thread_root(struct call_tree *tree, uint32_t thread)
 {
-	return intern_node(
+	return intern_tree_node(
 		tree, &(struct call_node){ .name = thread, .thread = thread });
 }
 
@@ -104,7 +104,7 @@ int call_tree_open(struct call_tree *tree, const char *path,
 	tree->budget.left = budget_bytes;
 	pool_init(&tree->nodes, &tree->budget, node_bytes,
 		  offsetof(struct call_node, last));
-	intern_node(tree, &(struct call_node){ 0 });
+	intern_tree_node(tree, &(struct call_node){ 0 });
 	add_thread(tree, NULL);
 	return tree->nodes.count && tree->thread_count ? 0 : -ENOMEM;
 }

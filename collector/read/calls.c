@@ -2,7 +2,7 @@
  *
  * calls - a thread runs one function between two of its events, so the time
  * between them is self time of that function. Each event adds the time since
- * the previous one to the cell of the running function (put_time()), and then
+ * the previous one to the cell of the running function (add_thread_time()), and then
  * changes which function runs.
  *
  * Slices of annotations are not functions: only the timeline has them.
@@ -32,7 +32,7 @@ static void end_gap(struct calls *calls, struct call_thread *thread,
 	time_gap_end(&thread->gap, &calls->gaps, ns);
 }
 
-static void put_time(struct calls *calls, uint32_t number, uint64_t ns)
+static void add_thread_time(struct calls *calls, uint32_t number, uint64_t ns)
 {
 	struct call_thread *thread = &calls->tree.threads[number];
 	uint32_t node = calls->tree.tracks[thread->track->number].node;
@@ -115,7 +115,7 @@ static void begin_call(struct calls *calls, const struct window_event *shown)
 		keep_arguments(calls, &calls->tree.threads[number], event);
 	if (!number || event->category || event->location)
 		return;
-	put_time(calls, number, shown->slice->shown_ns);
+	add_thread_time(calls, number, shown->slice->shown_ns);
 	node = call_tree_enter(&calls->tree, shown, event->name, counts);
 	if (!node || !counts)
 		return;
@@ -141,7 +141,7 @@ static void end_call(struct calls *calls, const struct window_event *shown)
 
 	if (!number)
 		return;
-	put_time(calls, number, event->ns);
+	add_thread_time(calls, number, event->ns);
 	call_tree_leave(&calls->tree, shown);
 	if (!event->left)
 		timeline_take(&calls->timeline, &call);

@@ -259,7 +259,7 @@ static unsigned int find_level(const struct skipped_chunks *skipped,
 
 /* Returns a limit of bytes per sequence that keeps the sum within
  * CELL_BYTES_MOST. */
-static uint64_t find_most(struct calls *calls)
+static uint64_t find_most_bytes(struct calls *calls)
 {
 	uint32_t count = window_index(calls->tree.window)->sequence_count;
 	uint64_t most = CELL_BYTES_MOST, sum;
@@ -416,7 +416,7 @@ static int find_little(struct calls *calls)
 int calls_index_add(struct calls *calls, bool folds)
 {
 	const struct trace_index *index = window_index(calls->tree.window);
-	uint64_t first_ns, last_ns, most = find_most(calls);
+	uint64_t first_ns, last_ns, most = find_most_bytes(calls);
 	struct skipped_chunks skipped;
 	int err = folds ? find_little(calls) : 0;
 

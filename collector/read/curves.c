@@ -176,7 +176,8 @@ static void keep_early(struct reading *reading, const struct trace_event *event,
 					      event->is_double, *bucket };
 }
 
-static void take_event(struct reading *reading, const struct trace_event *event)
+static void take_curve_event(struct reading *reading,
+			     const struct trace_event *event)
 {
 	union curve_value value = { .whole = event->value };
 	struct index_bucket bucket = { .last_ns = event->ns };
@@ -367,7 +368,7 @@ static void look_at_all(struct reading *reading, bool taking)
 
 /* --- reading ------------------------------------------------------------- */
 
-static int read_events(struct reading *reading)
+static int read_curve_events(struct reading *reading)
 {
 	struct trace_event event;
 	int got = 0;
@@ -375,7 +376,7 @@ static int read_events(struct reading *reading)
 	while (!reading->err &&
 	       (got = trace_reader_next(reading->curves->reader, &event)) > 0)
 		if (event.kind == TRACE_COUNTER)
-			take_event(reading, &event);
+			take_curve_event(reading, &event);
 	take_early(reading);
 	if (reading->err)
 		return reading->err;
@@ -402,7 +403,7 @@ static int read_range(struct reading *reading, const char *path,
 		return err;
 	if (progress)
 		trace_reader_set_progress(reading->curves->reader, progress);
-	return read_events(reading);
+	return read_curve_events(reading);
 }
 
 static bool is_needed(void *context, const struct index_sequence *sequence)
@@ -427,7 +428,7 @@ static int read_needed(struct reading *reading, const char *path)
 	choice.range_count = reading->needs.count;
 	err = trace_reader_open_parts(path, reading->curves->index, &choice,
 				      &reading->curves->reader);
-	return err ?: read_events(reading);
+	return err ?: read_curve_events(reading);
 }
 
 /* Returns 0; -EBADMSG: the index is damaged; or another -errno. */
@@ -464,7 +465,7 @@ static unsigned int shift_for(const struct curves_wish *wish)
 	return shift;
 }
 
-static void free_list(struct reading *reading)
+static void free_curve_list(struct reading *reading)
 {
 	struct curve *list = reading->list.items;
 
@@ -507,7 +508,7 @@ static int read_curves(struct reading *reading, const char *path,
 	/* Reading must work without the index: it only saves time. */
 	if (err == -EBADMSG) {
 		reading->err = 0;
-		free_list(reading);
+		free_curve_list(reading);
 		reading->early_count = 0;
 		trace_reader_close(&reading->curves->reader);
 		err = read_range(reading, path, progress);
@@ -524,13 +525,13 @@ int curves_read(const char *path, const struct curves_wish *wish,
 	reading.curves = calloc(1, sizeof(*reading.curves));
 	if (!reading.curves)
 		return -ENOMEM;
-	free_list(&reading);
+	free_curve_list(&reading);
 	reading.curves->shift = shift_for(wish);
 	if (!wish->index)
 		trace_index_read_beside(path, &reading.curves->own_index);
 	reading.curves->index = wish->index ?: reading.curves->own_index;
 	err = read_curves(&reading, path, progress);
-	free_list(&reading);
+	free_curve_list(&reading);
 	index_curve_set_release(&reading.set);
 	free(reading.needs.ranges);
 	free(reading.needs.sequences);

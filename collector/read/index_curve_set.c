@@ -39,7 +39,7 @@ bool index_curves_are_whole(const struct trace_index *index)
 	return true;
 }
 
-static int take_counter(struct index_curve_set *set,
+static int keep_counter(struct index_curve_set *set,
 			const struct index_curve_item *item)
 {
 	struct index_get get = item->get;
@@ -57,8 +57,8 @@ static int take_counter(struct index_curve_set *set,
 	return 0;
 }
 
-static int take_block(struct index_curve_set *set,
-		      const struct index_curve_item *item, uint32_t order)
+static int keep_curve_block(struct index_curve_set *set,
+			    const struct index_curve_item *item, uint32_t order)
 {
 	struct index_curve_block block = { .sequence = item->sequence,
 					   .order = order,
@@ -156,8 +156,8 @@ int index_curve_set_make(const struct trace_index *index,
 
 	for (uint32_t i = 0; i < index->curve_count && !err; i++)
 		err = index->curves[i].kind == INDEX_COUNTER
-			      ? take_counter(out, &index->curves[i])
-			      : take_block(out, &index->curves[i], i);
+			      ? keep_counter(out, &index->curves[i])
+			      : keep_curve_block(out, &index->curves[i], i);
 	if (err)
 		return err;
 	if (out->count)

@@ -51,7 +51,7 @@ bool summary_is_snapshot(const char *dir)
 	return is;
 }
 
-static const char *text_of(const json_t *why, const char *key)
+static const char *reason_text(const json_t *why, const char *key)
 {
 	const char *text = json_string_value(json_object_get(why, key));
 
@@ -65,7 +65,7 @@ static json_t *make_notes(const json_t *why)
 	char text[NOTE_BYTES];
 
 	snprintf(text, sizeof(text), "This is a snapshot of '%.200s': %.250s.",
-		 text_of(why, "of"), text_of(why, "why"));
+		 reason_text(why, "of"), reason_text(why, "why"));
 	json_array_append_new(notes, json_text(text));
 	for (size_t i = 0; i < MIN(json_array_size(missing), NOTES_MAX); i++) {
 		const char *line =

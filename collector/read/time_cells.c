@@ -30,12 +30,12 @@ void time_cells_release(struct time_cells *table)
 	*table = (struct time_cells){ 0 };
 }
 
-static uint64_t make_key(uint64_t bucket, uint32_t thread, uint32_t node)
+static uint64_t time_cell_key(uint64_t bucket, uint32_t thread, uint32_t node)
 {
 	return (bucket & 1023) << 44 | (uint64_t)thread << 24 | node;
 }
 
-static uint32_t *find_slot(const struct time_cells *table, uint64_t key)
+static uint32_t *find_time_cell(const struct time_cells *table, uint64_t key)
 {
 	uint32_t at =
 		(uint32_t)(key * HASH_MULTIPLIER >> 32) & table->slot_mask;
@@ -65,7 +65,7 @@ static int grow_table(struct time_cells *table)
 	free(old);
 	table->slot_mask = slots - 1;
 	for (uint32_t i = 0; i < table->count; i++)
-		*find_slot(table, table->cells[i].key) = i + 1;
+		*find_time_cell(table, table->cells[i].key) = i + 1;
 	return 0;
 }
 
@@ -82,9 +82,9 @@ static void move_cells(struct time_cells *table)
 			table->first + time_cells_bucket(table, &cell);
 		uint32_t *slot;
 
-		cell.key = make_key(bucket >> 1, time_cells_thread(&cell),
-				    time_cells_node(&cell));
-		slot = find_slot(table, cell.key);
+		cell.key = time_cell_key(bucket >> 1, time_cells_thread(&cell),
+					 time_cells_node(&cell));
+		slot = find_time_cell(table, cell.key);
 		if (*slot) {
 			to = &table->cells[*slot - 1];
 			to->ns += cell.ns;
@@ -133,32 +133,32 @@ static struct time_cell *add_cell(struct time_cells *table, uint64_t key,
 {
 	while (table->count == table->most && table->first != table->last) {
 		double_width(table);
-		key = make_key(ns >> table->shift,
-			       key >> 24 & (TIME_THREADS_MAX - 1),
-			       key & (TIME_NODES_MAX - 1));
+		key = time_cell_key(ns >> table->shift,
+				    key >> 24 & (TIME_THREADS_MAX - 1),
+				    key & (TIME_NODES_MAX - 1));
 	}
 	if (table->count == table->most || grow_table(table)) {
 		table->refused++;
 		return NULL;
 	}
 	/* Doubling may already have produced this cell. */
-	if (!*find_slot(table, key)) {
+	if (!*find_time_cell(table, key)) {
 		table->cells[table->count] = (struct time_cell){ .key = key };
-		*find_slot(table, key) = ++table->count;
+		*find_time_cell(table, key) = ++table->count;
 	}
-	return &table->cells[*find_slot(table, key) - 1];
+	return &table->cells[*find_time_cell(table, key) - 1];
 }
 
 struct time_cell *time_cells_get(struct time_cells *table, uint32_t thread,
 				 uint32_t node, uint64_t ns, uint32_t *hint)
 {
-	uint64_t key = make_key(reach(table, ns), thread, node);
+	uint64_t key = time_cell_key(reach(table, ns), thread, node);
 	struct time_cell *cell = NULL;
 
 	if (likely(*hint < table->count && table->cells[*hint].key == key))
 		return &table->cells[*hint];
-	if (table->slots && *find_slot(table, key))
-		cell = &table->cells[*find_slot(table, key) - 1];
+	if (table->slots && *find_time_cell(table, key))
+		cell = &table->cells[*find_time_cell(table, key) - 1];
 	else
 		cell = add_cell(table, key, ns);
 	if (cell)
@@ -264,9 +264,9 @@ void time_cells_sort(struct time_cells *table)
 	for (uint32_t i = 0; i < table->count; i++) {
 		struct time_cell *cell = &table->cells[i];
 
-		cell->key = make_key(time_cells_bucket(table, cell),
-				     time_cells_thread(cell),
-				     time_cells_node(cell));
+		cell->key = time_cell_key(time_cells_bucket(table, cell),
+					  time_cells_thread(cell),
+					  time_cells_node(cell));
 	}
 	if (table->count)
 		qsort(table->cells, table->count, sizeof(*table->cells),
@@ -274,8 +274,8 @@ void time_cells_sort(struct time_cells *table)
 	for (uint32_t i = 0; i < table->count; i++) {
 		struct time_cell *cell = &table->cells[i];
 
-		cell->key = make_key((cell->key >> 44) + table->first,
-				     time_cells_thread(cell),
-				     time_cells_node(cell));
+		cell->key = time_cell_key((cell->key >> 44) + table->first,
+					  time_cells_thread(cell),
+					  time_cells_node(cell));
 	}
 }

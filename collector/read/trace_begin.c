@@ -46,7 +46,7 @@ struct search {
 
 /* Follows an event. Returns true if it may be the wanted start; the last such
  * event is. */
-static bool follow(struct search *search, const struct glance *seen)
+static bool settles_begin(struct search *search, const struct glance *seen)
 {
 	bool absolute = seen->clock && seen->clock < CLOCK_SEQUENCE_FIRST;
 	uint64_t ns = seen->stamp;
@@ -87,7 +87,7 @@ static bool search_packets(const char *path, struct search *search,
 		if (packet_place_before(trace_packets_place(packets), place))
 			continue;
 		seen = glance_at(fields);
-		if (!follow(search, &seen))
+		if (!settles_begin(search, &seen))
 			continue;
 		bytes_clear(found);
 		bytes_put(found, bytes.at, bytes.count);

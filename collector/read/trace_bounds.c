@@ -15,7 +15,8 @@
 #define FIRST_REACH_NS UINT64_C(1000000)
 #define FIRST_REACHES 5
 
-static int take_all(struct trace_reader *reader, struct trace_bounds *bounds)
+static int bound_all_events(struct trace_reader *reader,
+			    struct trace_bounds *bounds)
 {
 	struct trace_event event;
 	int err;
@@ -31,9 +32,9 @@ static int take_all(struct trace_reader *reader, struct trace_bounds *bounds)
 
 /* Reads from @from_ns to @to_ns. Sets *@tail if the trace is longer than the
  * index. */
-static int take_part(const char *path, const struct trace_index *index,
-		     uint64_t from_ns, uint64_t to_ns, struct trace_bounds *out,
-		     bool *tail)
+static int bound_part(const char *path, const struct trace_index *index,
+		      uint64_t from_ns, uint64_t to_ns,
+		      struct trace_bounds *out, bool *tail)
 {
 	const struct time_range range = { from_ns, to_ns };
 	const struct parts_choice choice = { .ranges = &range,
@@ -45,7 +46,7 @@ static int take_part(const char *path, const struct trace_index *index,
 	if (err)
 		return err;
 	*out = (struct trace_bounds){ 0 };
-	err = take_all(reader, out);
+	err = bound_all_events(reader, out);
 	*tail = trace_reader_totals(reader).size > index->trace_bytes;
 	trace_reader_close(&reader);
 	return err;
@@ -64,12 +65,12 @@ static int find_first(const char *path, const struct trace_index *index,
 	trace_index_times(index, &start_ns, &last_ns);
 	for (int i = 0; i < FIRST_REACHES; i++) {
 		uint64_t to_ns = start_ns + (FIRST_REACH_NS << (4 * i));
-		int err = take_part(path, index, 0, to_ns, out, tail);
+		int err = bound_part(path, index, 0, to_ns, out, tail);
 
 		if (err || (out->first_ns && out->first_ns < to_ns))
 			return err;
 	}
-	return take_part(path, index, 0, UINT64_MAX, out, tail);
+	return bound_part(path, index, 0, UINT64_MAX, out, tail);
 }
 
 static int jump_bounds(const char *path, const struct trace_index *index,
@@ -81,16 +82,16 @@ static int jump_bounds(const char *path, const struct trace_index *index,
 
 	/* The last event may lie behind the part that the index covers. */
 	if (!err && tail)
-		err = take_part(path, index, out->last_ns, UINT64_MAX, &end,
-				&tail);
+		err = bound_part(path, index, out->last_ns, UINT64_MAX, &end,
+				 &tail);
 	out->last_ns = MAX(out->last_ns, end.last_ns);
 	out->unsure |= end.unsure;
 	return err;
 }
 
 /* Leaves *@out unchanged if the index is not reliable. */
-static int read_by_index(const char *path, const struct trace_index *index,
-			 struct trace_bounds *out)
+static int bounds_by_index(const char *path, const struct trace_index *index,
+			   struct trace_bounds *out)
 {
 	struct trace_index *own = NULL;
 	struct trace_bounds bounds = { 0 };
@@ -114,7 +115,7 @@ int trace_bounds_read(const char *path, const struct trace_index *index,
 {
 	struct trace_bounds bounds = { 0 };
 	struct trace_reader *reader;
-	int err = read_by_index(path, index, &bounds);
+	int err = bounds_by_index(path, index, &bounds);
 
 	if (!err && !bounds.first_ns) {
 		err = trace_reader_open(path, &reader);
@@ -122,7 +123,7 @@ int trace_bounds_read(const char *path, const struct trace_index *index,
 			return err;
 		if (progress)
 			trace_reader_set_progress(reader, progress);
-		err = take_all(reader, &bounds);
+		err = bound_all_events(reader, &bounds);
 		trace_reader_close(&reader);
 	}
 	if (!err)

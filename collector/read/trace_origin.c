@@ -33,7 +33,8 @@ static void take_snapshot(struct wire snapshot, struct trace_origin *out)
 	out->realtime_ns = realtime;
 }
 
-static void take_text(const struct wire_field *from, char to[TRACE_ORIGIN_TEXT])
+static void copy_origin_text(const struct wire_field *from,
+			     char to[TRACE_ORIGIN_TEXT])
 {
 	size_t count = MIN(from->value, (uint64_t)TRACE_ORIGIN_TEXT - 1);
 	const char *text = (const char *)from->bytes;
@@ -49,7 +50,8 @@ static bool has_key(const struct wire_field *key, const char *name)
 	       !memcmp(key->bytes, name, key->value);
 }
 
-static void take_attributes(struct wire attributes, struct trace_origin *out)
+static void read_origin_attributes(struct wire attributes,
+				   struct trace_origin *out)
 {
 	struct wire_field field;
 
@@ -66,14 +68,14 @@ static void take_attributes(struct wire attributes, struct trace_origin *out)
 				 TAG_TRACE_ATTRIBUTES_ATTRIBUTE_STRING_VALUE)
 				text = field;
 		if (text.bytes && has_key(&key, "perfrec.host"))
-			take_text(&text, out->host);
+			copy_origin_text(&text, out->host);
 		else if (text.bytes && has_key(&key, "perfrec.boot"))
-			take_text(&text, out->boot);
+			copy_origin_text(&text, out->boot);
 	}
 }
 
 /* Returns true if the packets up to @packet have everything. */
-static bool take_packet(struct wire packet, struct trace_origin *out)
+static bool read_origin_packet(struct wire packet, struct trace_origin *out)
 {
 	struct wire_field field;
 
@@ -82,7 +84,7 @@ static bool take_packet(struct wire packet, struct trace_origin *out)
 		    !out->boottime_ns)
 			take_snapshot(wire_of(&field), out);
 		else if (field.tag == TAG_TRACE_PACKET_TRACE_ATTRIBUTES)
-			take_attributes(wire_of(&field), out);
+			read_origin_attributes(wire_of(&field), out);
 	return out->boottime_ns && out->boot[0];
 }
 
@@ -102,7 +104,7 @@ int trace_origin_read(const char *path, struct trace_origin *out)
 		if (got <= 0)
 			break;
 		fields = (struct wire){ bytes.at, bytes.at + bytes.count };
-		if (take_packet(fields, out))
+		if (read_origin_packet(fields, out))
 			break;
 	}
 	trace_packets_close(&packets);

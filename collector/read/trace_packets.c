@@ -83,7 +83,7 @@ void trace_packets_set_progress(struct trace_packets *packets,
 	packets->progress = *progress;
 }
 
-static size_t left_of(const struct wire *wire)
+static size_t bytes_left(const struct wire *wire)
 {
 	return (size_t)(wire->end - wire->at);
 }
@@ -115,7 +115,7 @@ void trace_packets_only(struct trace_packets *packets,
 /* Reads on until packets->file has at least @wanted bytes, or the file ends. */
 static int read_on(struct trace_packets *packets, size_t wanted)
 {
-	size_t kept = left_of(&packets->file);
+	size_t kept = bytes_left(&packets->file);
 
 	if (kept)
 		memmove(packets->data, packets->file.at, kept);
@@ -161,14 +161,15 @@ static enum taken take(struct wire *from, struct trace_packet_bytes *out,
 
 		if (!wire_varint(&ahead, &tag) ||
 		    !wire_varint(&ahead, &count)) {
-			*wanted = left_of(from) + 1;
-			return left_of(from) > 2 * VARINT_BYTES_MAX ? TAKE_BAD
-								    : TAKE_MORE;
+			*wanted = bytes_left(from) + 1;
+			return bytes_left(from) > 2 * VARINT_BYTES_MAX
+				       ? TAKE_BAD
+				       : TAKE_MORE;
 		}
 		if ((tag & 7) != TRACE_WIRE_BYTES || tag > UINT32_MAX ||
 		    count > TRACE_PACKET_BYTES_MAX)
 			return TAKE_BAD;
-		if (count > left_of(&ahead)) {
+		if (count > bytes_left(&ahead)) {
 			*wanted = (size_t)(ahead.at - from->at) + count;
 			return TAKE_MORE;
 		}
@@ -222,7 +223,7 @@ static int unpack_packets(struct trace_packets *packets, struct wire bundle)
 			       wanted))
 			return -ENOMEM;
 		result = libdeflate_zlib_decompress(
-			packets->decompressor, bundle.at, left_of(&bundle),
+			packets->decompressor, bundle.at, bytes_left(&bundle),
 			packets->unpacked, packets->unpacked_room, &got);
 		wanted = (size_t)packets->unpacked_room * 2;
 	} while (result == LIBDEFLATE_INSUFFICIENT_SPACE &&
@@ -333,7 +334,7 @@ uint64_t trace_packets_offset_of(const struct trace_packets *packets,
 
 uint64_t trace_packets_at(const struct trace_packets *packets)
 {
-	return packets->end - left_of(&packets->file);
+	return packets->end - bytes_left(&packets->file);
 }
 
 uint64_t trace_packets_bad_bundles(const struct trace_packets *packets)
@@ -348,5 +349,5 @@ uint64_t trace_packets_size(const struct trace_packets *packets)
 
 uint64_t trace_packets_left(const struct trace_packets *packets)
 {
-	return left_of(&packets->file);
+	return bytes_left(&packets->file);
 }

@@ -266,8 +266,8 @@ static int want_range(struct wanted *wanted, const struct time_range *range,
 }
 
 /* Returns true if the slice @open at @depth has ended at checkpoint @number. */
-static bool is_ended(const struct index_sequence *of, uint32_t number,
-		     uint32_t depth, const struct index_slice *open)
+static bool slice_is_ended(const struct index_sequence *of, uint32_t number,
+			   uint32_t depth, const struct index_slice *open)
 {
 	struct index_stack stack;
 	bool ended;
@@ -286,7 +286,7 @@ static uint32_t find_slice_end(const struct index_sequence *of, uint32_t at,
 			       uint32_t depth, const struct index_slice *open)
 {
 	at += search_first(i, of->checkpoint_count - at,
-			   is_ended(of, at + i, depth, open));
+			   slice_is_ended(of, at + i, depth, open));
 	return MAX(at, 1u);
 }
 

@@ -25,14 +25,16 @@
 /* Limit for durations, a part of the budget. */
 #define DURATIONS_BYTES (BUDGET_BYTES / 4)
 
-static struct sums_node *node_at(const struct trace_sums *sums, uint32_t number)
+static struct sums_node *sums_node_at(const struct trace_sums *sums,
+				      uint32_t number)
 {
 	return &((struct sums_node *)sums->tree.nodes.items)[number];
 }
 
 /* Returns true if the slice is a wait for room in a ring: not a span, and not
  * time of the running function. Texts are compared with its name once. */
-static bool is_wait(struct trace_sums *sums, const struct trace_event *event)
+static bool is_wait_slice(struct trace_sums *sums,
+			  const struct trace_event *event)
 {
 	if (likely(event->name < sums->wait_looked))
 		return event->name && event->name == sums->wait_name;
@@ -52,7 +54,7 @@ static void begin_span(struct trace_sums *sums,
 	bool counts = call_tree_counts(event);
 	uint32_t node;
 
-	if (is_wait(sums, event)) {
+	if (is_wait_slice(sums, event)) {
 		sums->waits++;
 		return;
 	}
@@ -65,7 +67,7 @@ static void begin_span(struct trace_sums *sums,
 	node = call_tree_enter(&sums->tree, shown, event->site ?: event->name,
 			       counts);
 	if (node)
-		node_at(sums, node)->calls += counts;
+		sums_node_at(sums, node)->calls += counts;
 }
 
 /* Returns the histogram of the calls of @name; NULL: no room. */
@@ -111,8 +113,8 @@ static void end_span(struct trace_sums *sums, const struct window_event *shown)
 		return;
 	}
 	/* Without a node of its own, all of it is time of the caller. */
-	node = node_at(sums,
-		       number ?: sums->tree.tracks[event->track->number].node);
+	node = sums_node_at(
+		sums, number ?: sums->tree.tracks[event->track->number].node);
 	node->self_ns += self_ns;
 	if (!number)
 		return;
@@ -125,8 +127,8 @@ static void end_span(struct trace_sums *sums, const struct window_event *shown)
 
 /* --- missing calls --- */
 
-static void take_instant(struct trace_sums *sums,
-			 const struct trace_event *event)
+static void sum_instant(struct trace_sums *sums,
+			const struct trace_event *event)
 {
 	enum time_gap_kind kind;
 	uint64_t missing;
@@ -139,15 +141,14 @@ static void take_instant(struct trace_sums *sums,
 		sums->paused += missing;
 }
 
-static void take_event(struct trace_sums *sums,
-		       const struct window_event *shown)
+static void sum_event(struct trace_sums *sums, const struct window_event *shown)
 {
 	const struct trace_event *event = &shown->event;
 
 	if (!event->track || !track_has_calls(event->track))
 		return;
 	if (event->kind == TRACE_INSTANT)
-		take_instant(sums, event);
+		sum_instant(sums, event);
 	else if (event->kind == TRACE_BEGIN)
 		begin_span(sums, shown);
 	else if (event->kind == TRACE_END)
@@ -161,7 +162,7 @@ static void flush_chunks(struct trace_sums *sums, struct chunk_sums *chunks)
 	for (uint32_t i = 0; i < chunks->touched_count; i++) {
 		struct chunk_sum sum;
 		uint32_t number = chunk_sums_take(chunks, i, &sum);
-		struct sums_node *node = node_at(sums, number);
+		struct sums_node *node = sums_node_at(sums, number);
 
 		if (sum.is_wait) {
 			sums->waits += sum.calls;
@@ -202,10 +203,11 @@ static int add_skipped(struct trace_sums *sums,
 static void sum_nodes(struct trace_sums *sums)
 {
 	for (uint32_t i = sums->tree.nodes.count; i-- > 1;) {
-		struct sums_node *node = node_at(sums, i);
+		struct sums_node *node = sums_node_at(sums, i);
 
 		node->total_ns += node->self_ns;
-		node_at(sums, node->call.parent)->total_ns += node->total_ns;
+		sums_node_at(sums, node->call.parent)->total_ns +=
+			node->total_ns;
 	}
 }
 
@@ -246,7 +248,7 @@ static int sum_functions(struct trace_sums *sums)
 	if (!all)
 		return -ENOMEM;
 	for (uint32_t i = 1; i < sums->tree.nodes.count; i++) {
-		const struct sums_node *node = node_at(sums, i);
+		const struct sums_node *node = sums_node_at(sums, i);
 		struct sums_function *one = &all[node->call.name];
 
 		if (!node->call.parent)
@@ -291,7 +293,7 @@ static int count_processes(struct trace_sums *sums)
 	return 0;
 }
 
-static int read_events(struct trace_sums *sums)
+static int sum_events(struct trace_sums *sums)
 {
 	const struct trace_index *index = window_index(sums->tree.window);
 	struct skipped_chunks skipped;
@@ -304,7 +306,7 @@ static int read_events(struct trace_sums *sums)
 	if (err)
 		return err;
 	while (call_tree_next(&sums->tree, &event))
-		take_event(sums, &event);
+		sum_event(sums, &event);
 	sum_nodes(sums);
 	return count_processes(sums) ? -ENOMEM : sum_functions(sums);
 }
@@ -327,7 +329,7 @@ int trace_sums_read(const char *path, const struct window_choice *choice,
 						  .whole = &sums->tree.budget };
 	err = call_tree_open(&sums->tree, path, &part, progress,
 			     sizeof(struct sums_node), BUDGET_BYTES);
-	err = err ?: read_events(sums);
+	err = err ?: sum_events(sums);
 	if (err)
 		trace_sums_free(&sums);
 	else

@@ -114,7 +114,7 @@ void encode_packet_done(struct encoder *encoder, uint64_t ns, size_t bytes)
 	encoder->last_ns = ns;
 }
 
-static uint8_t *put_bytes(uint8_t *out, const uint8_t *bytes, size_t count)
+static uint8_t *encode_bytes(uint8_t *out, const uint8_t *bytes, size_t count)
 {
 	if (count)
 		memcpy(out, bytes, count);
@@ -167,8 +167,8 @@ size_t encode_fields(uint8_t *out, const struct encode_event *event)
 	uint8_t *end;
 
 	make_own_fields(event, &own);
-	end = put_bytes(out, own.bytes, own.count);
-	return (size_t)(put_bytes(end, event->fields, event->field_bytes) -
+	end = encode_bytes(out, own.bytes, own.count);
+	return (size_t)(encode_bytes(end, event->fields, event->field_bytes) -
 			out);
 }
 
@@ -196,12 +196,12 @@ void encode_event(struct encoder *encoder, uint64_t ns,
 	bytes += head.count + event->interned_bytes + middle.count + tail.count;
 
 	out = wire_put(out, TAG_TRACE_PACKET, bytes);
-	out = put_bytes(out, head.bytes, head.count);
-	out = put_bytes(out, event->interned, event->interned_bytes);
-	out = put_bytes(out, middle.bytes, middle.count);
-	out = put_bytes(out, own.bytes, own.count);
-	out = put_bytes(out, event->fields, event->field_bytes);
-	out = put_bytes(out, tail.bytes, tail.count);
+	out = encode_bytes(out, head.bytes, head.count);
+	out = encode_bytes(out, event->interned, event->interned_bytes);
+	out = encode_bytes(out, middle.bytes, middle.count);
+	out = encode_bytes(out, own.bytes, own.count);
+	out = encode_bytes(out, event->fields, event->field_bytes);
+	out = encode_bytes(out, tail.bytes, tail.count);
 	encode_packet_done(encoder, event->absolute ? encoder->last_ns : ns,
 			   (size_t)(out - packet));
 }

@@ -66,7 +66,7 @@ static void follow_restart(struct open_slices *open, struct compact *from,
 		push(open, &slice);
 }
 
-static void follow(struct open_slices *open, struct compact *from)
+static void apply_events(struct open_slices *open, struct compact *from)
 {
 	struct compact_event event;
 
@@ -113,7 +113,7 @@ bool flight_segment_fold(const struct flight_cut *cut, uint64_t *ns,
 	while (flight_cut_next(cut, &part, &bytes)) {
 		struct compact from = { part->at, part->at + bytes, *ns };
 
-		follow(&open, &from);
+		apply_events(&open, &from);
 		*ns = from.ns;
 	}
 	if (!open.failed)

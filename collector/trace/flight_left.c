@@ -14,7 +14,7 @@
 #define BEGINS_MAX 1024u
 #define SLOTS_FIRST 16u
 
-static void release_packet(struct left_packet *packet)
+static void release_left_packet(struct left_packet *packet)
 {
 	free(packet->bytes);
 	*packet = (struct left_packet){ 0 };
@@ -25,9 +25,9 @@ void flight_left_release(struct flight_left *left)
 	for (uint32_t i = 0; i < left->count; i++) {
 		struct left_track *track = &left->tracks[i];
 
-		release_packet(&track->value);
+		release_left_packet(&track->value);
 		for (uint32_t j = 0; j < track->begin_count; j++)
-			release_packet(&track->begins[j]);
+			release_left_packet(&track->begins[j]);
 		free(track->begins);
 	}
 	free(left->tracks);
@@ -37,7 +37,7 @@ void flight_left_release(struct flight_left *left)
 
 /* --- tracks -------------------------------------------------------------- */
 
-static uint32_t *slot_of(const struct flight_left *left, uint64_t uuid)
+static uint32_t *track_slot(const struct flight_left *left, uint64_t uuid)
 {
 	uint32_t at = (uint32_t)(uuid * 0x9e3779b97f4a7c15u >> 32);
 
@@ -47,7 +47,7 @@ static uint32_t *slot_of(const struct flight_left *left, uint64_t uuid)
 	return &left->slots[at & left->mask];
 }
 
-static bool grow_slots(struct flight_left *left)
+static bool grow_track_slots(struct flight_left *left)
 {
 	uint32_t slots = left->slots ? 2 * (left->mask + 1) : SLOTS_FIRST;
 
@@ -57,22 +57,22 @@ static bool grow_slots(struct flight_left *left)
 	left->slots = calloc(slots, sizeof(*left->slots));
 	left->mask = slots - 1;
 	for (uint32_t i = 0; left->slots && i < left->count; i++)
-		*slot_of(left, left->tracks[i].uuid) = i + 1;
+		*track_slot(left, left->tracks[i].uuid) = i + 1;
 	return left->slots;
 }
 
 /* Returns NULL for a new track without memory or room. */
-static struct left_track *track_of(struct flight_left *left, uint64_t uuid)
+static struct left_track *left_track_of(struct flight_left *left, uint64_t uuid)
 {
 	uint32_t *slot;
 
-	if (!grow_slots(left)) {
+	if (!grow_track_slots(left)) {
 		/* Without slots the tracks cannot be found any more. */
 		flight_left_release(left);
 		left->lost = true;
 		return NULL;
 	}
-	slot = slot_of(left, uuid);
+	slot = track_slot(left, uuid);
 	if (*slot)
 		return &left->tracks[*slot - 1];
 	if (left->count == TRACKS_MAX ||
@@ -119,7 +119,7 @@ static bool keep_value(struct flight_left *left, struct left_track *track,
 		       const struct left_event *event)
 {
 	left->memory -= track->value.count;
-	release_packet(&track->value);
+	release_left_packet(&track->value);
 	return copy_packet(&track->value, event->ns, event->delta_ns,
 			   event->packet, event->bytes);
 }
@@ -133,7 +133,7 @@ static void forget_begin(struct flight_left *left, struct left_track *track)
 		return;
 	packet = &track->begins[--track->begin_count];
 	left->memory -= packet->count;
-	release_packet(packet);
+	release_left_packet(packet);
 }
 
 void flight_left_take(struct flight_left *left, const struct left_event *event)
@@ -143,7 +143,7 @@ void flight_left_take(struct flight_left *left, const struct left_event *event)
 
 	if (event->type == TYPE_INSTANT)
 		return;
-	track = track_of(left, event->track);
+	track = left_track_of(left, event->track);
 	if (!track) {
 		left->lost = true;
 		return;
@@ -188,7 +188,7 @@ void flight_left_copy(const struct flight_left *left, struct flight_left *out)
 
 static struct left_track *own_track(const struct flight_left *left)
 {
-	uint32_t *slot = left->slots ? slot_of(left, 0) : NULL;
+	uint32_t *slot = left->slots ? track_slot(left, 0) : NULL;
 
 	return slot && *slot ? &left->tracks[*slot - 1] : NULL;
 }
@@ -215,7 +215,7 @@ void flight_left_only(struct flight_left *left, const uint64_t *begins,
 			count--;
 		} else {
 			left->memory -= packet.count;
-			release_packet(&track->begins[at]);
+			release_left_packet(&track->begins[at]);
 		}
 	}
 	memmove(track->begins, track->begins + keep,

@@ -21,7 +21,7 @@
 
 /* --- sequences ----------------------------------------------------------- */
 
-static uint32_t place_of(const struct flight_memory *memory, uint32_t id)
+static uint32_t sequence_place(const struct flight_memory *memory, uint32_t id)
 {
 	return search_first(i, memory->sequence_count,
 			    memory->sequences[i]->id >= id);
@@ -30,7 +30,7 @@ static uint32_t place_of(const struct flight_memory *memory, uint32_t id)
 static struct flight_sequence *find_sequence(const struct flight_memory *memory,
 					     uint32_t id)
 {
-	uint32_t at = place_of(memory, id);
+	uint32_t at = sequence_place(memory, id);
 
 	if (at == memory->sequence_count || memory->sequences[at]->id != id)
 		return NULL;
@@ -41,7 +41,7 @@ static struct flight_sequence *find_sequence(const struct flight_memory *memory,
 static struct flight_sequence *add_sequence(struct flight_memory *memory,
 					    uint32_t id)
 {
-	uint32_t at = place_of(memory, id);
+	uint32_t at = sequence_place(memory, id);
 	struct flight_sequence *sequence;
 
 	if (grow_array(memory->sequences, memory->sequence_room,
@@ -84,7 +84,7 @@ static void free_sequence(struct flight_sequence *sequence)
 static void forget_sequence(struct flight_memory *memory,
 			    struct flight_sequence *sequence)
 {
-	uint32_t at = place_of(memory, sequence->id);
+	uint32_t at = sequence_place(memory, sequence->id);
 
 	memory->bytes -= sizeof(*sequence) + sequence->kept->memory +
 			 sequence->left.memory;

@@ -107,7 +107,8 @@ bool flight_share_is_full(const struct flight_share *share, uint64_t bytes,
 
 /* Returns the largest member above its share that has something to drop, or
  * NULL. */
-static struct flight_memory *find_most(const struct flight_share *share)
+static struct flight_memory *find_largest_memory(
+	const struct flight_share *share)
 {
 	uint64_t most = share_of_one(share);
 	struct flight_memory *found = NULL;
@@ -151,7 +152,7 @@ void flight_share_settle(struct flight_share *share, uint64_t now_ns)
 		     one = one->next)
 			one->exhausted = false;
 		while (used(share) > share->most_bytes &&
-		       (most = find_most(share)))
+		       (most = find_largest_memory(share)))
 			most->exhausted = !flight_memory_give(
 				most,
 				MIN(STEP_BYTES,

@@ -552,8 +552,9 @@ static void unpack(struct index_cells *cells, struct index_cell_block *block)
 	free_packed(cells, block);
 }
 
-static void keep(struct index_cells *cells, struct index_cell_block *block,
-		 const uint8_t *from, size_t count)
+static void append_packed(struct index_cells *cells,
+			  struct index_cell_block *block, const uint8_t *from,
+			  size_t count)
 {
 	if (cells->failed || !count)
 		return;
@@ -575,8 +576,8 @@ static void keep_part(struct index_cells *cells, struct index_cell_block *block,
 	end = varint_put(head, part->list.shift);
 	end = varint_put(end, (part->start_ns >> part->list.shift) - 1);
 	end = varint_put(end, count);
-	keep(cells, block, head, (size_t)(end - head));
-	keep(cells, block, from, count);
+	append_packed(cells, block, head, (size_t)(end - head));
+	append_packed(cells, block, from, count);
 }
 
 static uint8_t first_shift(uint64_t ns)
@@ -616,7 +617,7 @@ static void move_up(struct index_cells *cells, unsigned int level)
 
 	if (level + 1 == INDEX_CELL_LEVELS)
 		return;
-	keep(cells, block + 1, block->packed, block->packed_bytes);
+	append_packed(cells, block + 1, block->packed, block->packed_bytes);
 	add_part(block + 1, block);
 	clear_block(cells, level);
 }

@@ -114,7 +114,7 @@ void index_curves_release(struct index_curves *curves)
 	curves->pool = (struct pool){ 0 };
 }
 
-static void widen(struct curve_block *block, bool real)
+static void widen_curve(struct curve_block *block, bool real)
 {
 	uint32_t kept = 0;
 
@@ -133,7 +133,7 @@ static void widen(struct curve_block *block, bool real)
 }
 
 /* Returns the index of bucket @number, or where to insert it. */
-static uint32_t place_of(const struct curve_block *block, uint64_t number)
+static uint32_t cell_place(const struct curve_block *block, uint64_t number)
 {
 	uint32_t count = block->count;
 
@@ -160,7 +160,7 @@ static bool has_room(struct index_curves *curves, struct curve_block *block,
 	if (!block->count)
 		curves->lost = true;
 	else
-		widen(block, real);
+		widen_curve(block, real);
 	return false;
 }
 
@@ -174,7 +174,7 @@ static void add_bucket(struct index_curves *curves, struct curve_block *block,
 
 	while (!curves->lost) {
 		bucket.number = number >> (block->shift - shift);
-		at = place_of(block, bucket.number);
+		at = cell_place(block, bucket.number);
 		if (at < block->count &&
 		    block->buckets[at].number == bucket.number) {
 			index_bucket_join(&block->buckets[at], real, &bucket);
@@ -279,7 +279,7 @@ static void put_block(struct index_curves *curves, uint32_t number,
 		bytes = payload->count - bytes;
 		if (block->count == 1 || payload->failed || bytes <= most)
 			break;
-		widen(block, real);
+		widen_curve(block, real);
 	}
 	curves->spare -= MIN(MAX(bytes, own) - own, curves->spare);
 	put_payload(curves, INDEX_CURVE, items);
@@ -356,8 +356,8 @@ static struct curve_block *level_of(struct index_curves *curves,
 	return &curve->levels[level];
 }
 
-static void move_up(struct index_curves *curves, struct index_curve *curve,
-		    unsigned int level)
+static void move_curve_up(struct index_curves *curves,
+			  struct index_curve *curve, unsigned int level)
 {
 	struct curve_block *above = level_of(curves, curve, level + 1), *block;
 	bool real = curve->real;
@@ -366,7 +366,7 @@ static void move_up(struct index_curves *curves, struct index_curve *curve,
 		return;
 	block = &curve->levels[level];
 	while (above->shift < block->shift)
-		widen(above, real);
+		widen_curve(above, real);
 	for (uint32_t i = 0; i < block->count; i++)
 		add_bucket(curves, above, real, block->buckets[i],
 			   block->shift);
@@ -417,7 +417,7 @@ static void put_levels(struct index_curves *curves, uint32_t number, bool last,
 			put_block(curves, number, level, block, curve->real,
 				  items);
 		if (level + 1 < (last ? top_of(curve) : INDEX_CURVE_LEVELS))
-			move_up(curves, curve, level);
+			move_curve_up(curves, curve, level);
 	}
 }
 

@@ -158,7 +158,8 @@ void index_tracks_free(struct index_tracks **tracks)
 
 /* --- events -------------------------------------------------------------- */
 
-static void note_time(struct index_tracks *tracks, uint64_t ns, bool is_wait)
+static void note_tracks_time(struct index_tracks *tracks, uint64_t ns,
+			     bool is_wait)
 {
 	if (!tracks->last_ns || ns < tracks->first_ns)
 		tracks->first_ns = ns;
@@ -169,7 +170,7 @@ static void note_time(struct index_tracks *tracks, uint64_t ns, bool is_wait)
 
 void index_tracks_sample(struct index_tracks *tracks, uint64_t ns)
 {
-	note_time(tracks, ns, false);
+	note_tracks_time(tracks, ns, false);
 }
 
 void index_tracks_describe(struct index_tracks *tracks, struct wire descriptor)
@@ -263,7 +264,7 @@ void index_tracks_event(struct index_tracks *tracks, uint64_t ns,
 	struct kept_track *track;
 
 	packet_look_at_event(event, &about);
-	note_time(tracks, ns, is_wait(tracks, &about));
+	note_tracks_time(tracks, ns, is_wait(tracks, &about));
 	if (about.type == TYPE_COUNTER) {
 		const struct index_count count = { about.track, about.is_double,
 						   about.value };

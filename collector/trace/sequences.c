@@ -22,7 +22,7 @@ void sequences_release(struct sequences *sequences)
 	*sequences = (struct sequences){ 0 };
 }
 
-static uint32_t place_of(uint32_t id, uint32_t room)
+static uint32_t home_entry(uint32_t id, uint32_t room)
 {
 	/* Recordings number sequences in turn, so the low bits of ids
 	 * differ. */
@@ -34,7 +34,7 @@ static uint32_t place_of(uint32_t id, uint32_t room)
 static struct open_sequence *find_entry(struct open_sequence *open,
 					uint32_t room, uint32_t id)
 {
-	uint32_t at = place_of(id, room);
+	uint32_t at = home_entry(id, room);
 
 	while (open[at].id && open[at].id != id)
 		at = (at + 1) & (room - 1);
@@ -102,7 +102,8 @@ static void free_entry(struct sequences *sequences, struct open_sequence *entry)
 		at = (at + 1) & mask;
 		if (!sequences->open[at].id)
 			break;
-		place = place_of(sequences->open[at].id, sequences->open_room);
+		place = home_entry(sequences->open[at].id,
+				   sequences->open_room);
 		/* An entry may move unless its place lies between the hole and
 		 * the entry. */
 		if (((at - place) & mask) < ((at - hole) & mask))

@@ -130,7 +130,7 @@ static void begin_part(struct trace_keep *keep, uint64_t offset)
 	init_sequences(&part->sequences);
 }
 
-static void note_time(struct keep_part *part, uint64_t ns)
+static void note_part_time(struct keep_part *part, uint64_t ns)
 {
 	part->first_ns = MIN(part->first_ns, ns);
 }
@@ -181,7 +181,8 @@ static void note_block(struct keep_part *part,
 	known->ended |= block->ended;
 	/* Events with an absolute time may lie before the step. */
 	if (block->own_bytes)
-		note_time(part, block->first_ns + (block->packets ? 0 : step));
+		note_part_time(part,
+			       block->first_ns + (block->packets ? 0 : step));
 }
 
 /* Notes the times of packets outside of threads. */
@@ -195,7 +196,7 @@ static void note_packets(struct keep_part *part, const uint8_t *packets,
 	while (wire_next(&left, &field) && field.bytes) {
 		packet_look(wire_of(&field), &packet);
 		if (packet_is_event(&packet) && packet.stamped)
-			note_time(part, packet.first_ns);
+			note_part_time(part, packet.first_ns);
 	}
 }
 
