@@ -11,7 +11,7 @@
 set -u
 ONCE=49.4
 LONG=0
-SHARED=173
+SHARED=95
 list=0
 [ "${1:-}" = --list ] && list=1
 

@@ -40,7 +40,7 @@ static void free_slot(void *slot_ptr)
 	g_own = NULL;
 }
 
-static void make_key(void)
+static void make_pulse_key(void)
 {
 	(void)pthread_key_create(&g_key, free_slot);
 }
@@ -61,7 +61,7 @@ static struct slot *claim_slot(void)
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 
 	g_asked = true;
-	(void)pthread_once(&g_once, make_key);
+	(void)pthread_once(&g_once, make_pulse_key);
 	for (uint32_t i = 0; i < SLOTS; i++) {
 		/* order: sc, PULSE: a slot has one owner */
 		if (!atom_cas_sc(&g_slot[i].tid, 0, tid))

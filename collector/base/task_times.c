@@ -18,7 +18,7 @@ enum stat_field {
 	STAT_SYSTEM = 15,
 };
 
-static bool take_number(const char **text, uint64_t *number)
+static bool parse_number(const char **text, uint64_t *number)
 {
 	const char *at = *text;
 
@@ -40,9 +40,9 @@ int task_times_parse_schedstat(const char *text, struct task_times *out)
 {
 	uint64_t on_cpu_ns, delay_ns, slices;
 
-	if (!take_number(&text, &on_cpu_ns) || *text++ != ' ' ||
-	    !take_number(&text, &delay_ns) || *text++ != ' ' ||
-	    !take_number(&text, &slices) || *text != '\n')
+	if (!parse_number(&text, &on_cpu_ns) || *text++ != ' ' ||
+	    !parse_number(&text, &delay_ns) || *text++ != ' ' ||
+	    !parse_number(&text, &slices) || *text != '\n')
 		return -EBADMSG;
 	out->on_cpu_ns = on_cpu_ns;
 	out->delay_ns = delay_ns;
@@ -58,7 +58,7 @@ static bool stat_number(const char *stat, enum stat_field field,
 {
 	const char *text = proc_stat_field(stat, (int)field);
 
-	return take_number(&text, number) && *text == ' ';
+	return parse_number(&text, number) && *text == ' ';
 }
 
 static uint64_t ticks_ns(uint64_t ticks)
@@ -88,8 +88,8 @@ int task_times_parse_stat(const char *text, struct task_times *out)
 	return 0;
 }
 
-static int read_file(pid_t pid, pid_t tid, const char *name, char *text,
-		     size_t size)
+static int read_task_file(pid_t pid, pid_t tid, const char *name, char *text,
+			  size_t size)
 {
 	char path[48];
 
@@ -108,7 +108,7 @@ static bool kernel_counts(void)
 	char text[PROC_STAT_BYTES];
 	pid_t pid = getpid();
 
-	return !read_file(pid, pid, "schedstat", text, sizeof(text)) &&
+	return !read_task_file(pid, pid, "schedstat", text, sizeof(text)) &&
 	       !task_times_parse_schedstat(text, &times) && times.has_delay;
 }
 
@@ -119,13 +119,13 @@ int task_times_read(pid_t pid, pid_t tid, struct task_times *out)
 	int err;
 
 	*out = times;
-	err = read_file(pid, tid, "stat", text, sizeof(text));
+	err = read_task_file(pid, tid, "stat", text, sizeof(text));
 	if (!err)
 		err = task_times_parse_stat(text, &times);
 	if (err)
 		return err;
 	/* Some kernels lack this file. */
-	err = read_file(pid, tid, "schedstat", text, sizeof(text));
+	err = read_task_file(pid, tid, "schedstat", text, sizeof(text));
 	if (!err)
 		err = task_times_parse_schedstat(text, &times);
 	if (err && err != -ESRCH)

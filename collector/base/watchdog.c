@@ -93,7 +93,7 @@ unsigned int watchdog_look(uint64_t now_ns, enum log_level level)
 	return lines;
 }
 
-static void *run(void *unused)
+static void *watch_work(void *unused)
 {
 	struct pollfd end = { .fd = g.end_fd, .events = POLLIN };
 
@@ -112,7 +112,7 @@ int watchdog_start(enum log_level level)
 	g.end_fd = eventfd(0, EFD_CLOEXEC);
 	if (g.end_fd < 0)
 		return -errno;
-	err = pthread_create(&g.thread, NULL, run, NULL);
+	err = pthread_create(&g.thread, NULL, watch_work, NULL);
 	g.started = !err;
 	if (err)
 		close(g.end_fd);

@@ -133,8 +133,9 @@ static int parse_open_line(int argc, char **argv, struct open_options *options)
 
 /* Sets @path and *@size for the file @name of the recording. Returns OPTS_GO_ON
  * or an exit status. */
-static int find_file(const struct open_options *options, const char *name,
-		     char path[PATH_MAX], uint64_t *size)
+static int find_recorded_file(const struct open_options *options,
+			      const char *name, char path[PATH_MAX],
+			      uint64_t *size)
 {
 	struct stat status;
 
@@ -269,7 +270,7 @@ static int open_in_perfetto(const struct open_options *options)
 	char path[PATH_MAX];
 	FILE *cut = NULL;
 	uint64_t size;
-	int result = find_file(options, TRACE_NAME, path, &size);
+	int result = find_recorded_file(options, TRACE_NAME, path, &size);
 
 	if (result == OPTS_GO_ON && open_range_given(&options->part))
 		result = open_range_cut(&options->part, options->dir, &cut,
@@ -397,7 +398,7 @@ static int open_in_speedscope(const struct open_options *options)
 	int result;
 
 	snprintf(name, sizeof(name), "%s.pb.gz", options->view);
-	result = find_file(options, name, path, &size);
+	result = find_recorded_file(options, name, path, &size);
 	if (result != OPTS_GO_ON)
 		return result;
 	if (!find_speedscope(options->speedscope, folder)) {
@@ -433,7 +434,7 @@ static int open_in_pprof(const struct open_options *options)
 	int result;
 
 	snprintf(name, sizeof(name), "%s.pb.gz", options->view);
-	result = find_file(options, name, path, &size);
+	result = find_recorded_file(options, name, path, &size);
 	if (result != OPTS_GO_ON)
 		return result;
 	snprintf(at, sizeof(at), "127.0.0.1:%" PRIu16, options->port);

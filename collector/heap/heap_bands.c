@@ -93,8 +93,7 @@ static void find_functions(struct bands *bands,
 }
 
 /* Sets the bytes in use of each function at @point. */
-static void sum_functions(struct bands *bands,
-			  const struct history_point *point)
+static void sum_bands(struct bands *bands, const struct history_point *point)
 {
 	struct band *list = bands->functions.items;
 
@@ -179,7 +178,7 @@ static void write_point(struct bands *bands, const struct history_point *point,
 	uint8_t packets[(HEAP_BANDS + 1) * PACKET_BYTES], *out = packets;
 	uint64_t sum = 0;
 
-	sum_functions(bands, point);
+	sum_bands(bands, point);
 	bands->others.now = point->total;
 	for (uint32_t i = 0; i + 1 < bands->count; i++)
 		bands->others.now -= bands->chosen[i]->now;
@@ -213,7 +212,7 @@ void heap_bands_write(struct process_heap *heap)
 		calloc(history->places.count + 1, sizeof(*bands.function_of));
 	for (uint32_t i = 0; bands.function_of && i < history->count; i++) {
 		find_functions(&bands, &history->points[i]);
-		sum_functions(&bands, &history->points[i]);
+		sum_bands(&bands, &history->points[i]);
 	}
 	if (bands.function_of && choose_bands(&bands)) {
 		describe_bands(&bands);

@@ -435,8 +435,8 @@ static void add_object(Elf *elf, const struct table *table,
 		};
 }
 
-static void add_function(Elf *elf, const struct table *table,
-			 const GElf_Sym *symbol, struct elf_functions *out)
+static void add_elf_function(Elf *elf, const struct table *table,
+			     const GElf_Sym *symbol, struct elf_functions *out)
 {
 	const char *name = table_string(table, symbol->st_name);
 	int type = GELF_ST_TYPE(symbol->st_info);
@@ -540,7 +540,7 @@ static int read_elf_names(int fd, int debug_fd, symbol_adder *add,
 	if (!err)
 		err = add_symbol_table(elf, SHT_DYNSYM, add, &functions);
 	/* Other files count as files without symbols. */
-	if (!err && functions.count && add == add_function)
+	if (!err && functions.count && add == add_elf_function)
 		err = elf_stubs_add(elf, &functions);
 	elf_end(elf);
 	if (err) {
@@ -556,7 +556,7 @@ static int read_elf_names(int fd, int debug_fd, symbol_adder *add,
 int elf_read_functions(int fd, int debug_fd, struct elf_functions *out,
 		       const char **why)
 {
-	return read_elf_names(fd, debug_fd, add_function, out, why);
+	return read_elf_names(fd, debug_fd, add_elf_function, out, why);
 }
 
 int elf_read_objects(int fd, int debug_fd, struct elf_functions *out,

@@ -489,14 +489,14 @@ static int ask_one_reader(struct readers *readers, struct question *question)
 
 /* --- questions ------------------------------------------------------------ */
 
-static bool is_ended(const char *text, size_t bytes)
+static bool has_end(const char *text, size_t bytes)
 {
 	return memchr(text, '\0', bytes);
 }
 
 static bool is_hex(const char *text, size_t bytes)
 {
-	return is_ended(text, bytes) &&
+	return has_end(text, bytes) &&
 	       text[strspn(text, "0123456789abcdef")] == '\0';
 }
 
@@ -508,7 +508,7 @@ static bool are_good_headers(const struct question *question)
 	       question->part[1].count % sizeof(struct reader_segment) == 0 &&
 	       question->part[1].count &&
 	       is_hex(headers->build_id, sizeof(headers->build_id)) &&
-	       is_ended(headers->asan, sizeof(headers->asan)) &&
+	       has_end(headers->asan, sizeof(headers->asan)) &&
 	       !symbol_name_clean((char *)headers->asan);
 }
 
@@ -564,8 +564,8 @@ static bool is_good_debug(const struct question *question)
 
 	return question->part[0].count == sizeof(*debug) &&
 	       is_hex(debug->build_id, sizeof(debug->build_id)) &&
-	       is_ended(debug->link, sizeof(debug->link)) &&
-	       is_ended(debug->alt, sizeof(debug->alt)) &&
+	       has_end(debug->link, sizeof(debug->link)) &&
+	       has_end(debug->alt, sizeof(debug->alt)) &&
 	       is_hex(debug->alt_build_id, sizeof(debug->alt_build_id));
 }
 

@@ -324,7 +324,7 @@ static int begin_join(const struct apart *apart)
 	return write_at(apart->head_fd, header, sizeof(header), 0);
 }
 
-static int join(int dir_fd, struct apart *apart)
+static int join_segments(int dir_fd, struct apart *apart)
 {
 	int err = look(apart), to;
 
@@ -350,7 +350,7 @@ int kept_trace_join(int dir_fd)
 	if (apart.head_fd < 0)
 		return errno == ENOENT ? 0 : -errno;
 	apart.fd = openat(dir_fd, TRACE_NAME, flags);
-	err = apart.fd < 0 ? -errno : join(dir_fd, &apart);
+	err = apart.fd < 0 ? -errno : join_segments(dir_fd, &apart);
 	if (!err && unlinkat(dir_fd, HEAD_NAME, 0) < 0)
 		err = -errno;
 	if (apart.fd >= 0)

@@ -185,7 +185,7 @@ static int move_aside(struct output_dir *output, int fd)
 	return err;
 }
 
-static int make_room(struct output_dir *output)
+static int move_recording_aside(struct output_dir *output)
 {
 	struct own_files files;
 	int fd, err = open_and_check(output, output->dir, &fd, &files);
@@ -292,7 +292,7 @@ int output_dir_prepare(const char *dir, struct output_dir *out)
 	int err = init_paths(dir, &output);
 
 	if (!err)
-		err = make_room(&output);
+		err = move_recording_aside(&output);
 	if (err) {
 		release_paths(&output);
 		return err;

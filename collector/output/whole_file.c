@@ -45,7 +45,7 @@ static bool is_special_file(const char *path)
 	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-static int open_file(struct whole_file *file)
+static int open_draft_or_special(struct whole_file *file)
 {
 	char *draft;
 	int fd;
@@ -66,7 +66,7 @@ static int begin_file(struct whole_file *file, const char *path)
 	file->path = strdup(path);
 	if (!file->path)
 		return -ENOMEM;
-	fd = open_file(file);
+	fd = open_draft_or_special(file);
 	if (fd < 0)
 		return fd;
 	file->out = fdopen(fd, "w");

@@ -177,7 +177,7 @@ static void remove_oldest(struct flight_folder *folder)
 		folder->sums.count * sizeof(folder->kept[0]));
 }
 
-static uint64_t size_of(int dir_fd, const char *name)
+static uint64_t file_size(int dir_fd, const char *name)
 {
 	struct stat status;
 
@@ -224,8 +224,8 @@ int flight_folder_keep(struct flight_folder *folder, struct flight_draft *draft)
 	struct stat status;
 	int err = own_files_sync(draft->fd);
 
-	one->bytes =
-		size_of(draft->fd, TRACE_NAME) + size_of(draft->fd, WHY_NAME);
+	one->bytes = file_size(draft->fd, TRACE_NAME) +
+		     file_size(draft->fd, WHY_NAME);
 	if (!err && one->bytes > folder->most_bytes)
 		err = -E2BIG;
 	if (!err && fstat(draft->fd, &status) < 0)

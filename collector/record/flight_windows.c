@@ -35,7 +35,8 @@ static bool fit_together(const struct flight_windows *windows,
 		ns == right->to_ns - right->from_ns);
 }
 
-static void join(struct flight_window *window, const struct flight_window *with)
+static void join_windows(struct flight_window *window,
+			 const struct flight_window *with)
 {
 	window->from_ns = MIN(window->from_ns, with->from_ns);
 	window->to_ns = MAX(window->to_ns, with->to_ns);
@@ -60,7 +61,7 @@ static void join_others(struct flight_windows *windows, uint32_t at)
 
 		if (i == at || !fit_together(windows, one, other))
 			continue;
-		join(one, other);
+		join_windows(one, other);
 		take_out(windows, MAX(i, at));
 		at = MIN(i, at);
 		i = UINT32_MAX;
@@ -73,7 +74,7 @@ static void add_window(struct flight_windows *windows,
 	for (uint32_t i = 0; i < windows->count; i++) {
 		if (!fit_together(windows, &windows->window[i], window))
 			continue;
-		join(&windows->window[i], window);
+		join_windows(&windows->window[i], window);
 		join_others(windows, i);
 		return;
 	}

@@ -30,7 +30,7 @@ struct kernel_counts cct_kernel_counts(const struct cct_node *node)
 	return counts;
 }
 
-static void enter_node(struct cct_node *node, void *context)
+static void enter_kernel_node(struct cct_node *node, void *context)
 {
 	struct kernel_counts *done = context;
 	struct cct_function *function = node->function;
@@ -42,7 +42,7 @@ static void enter_node(struct cct_node *node, void *context)
 	kernel_counts_add(done, &own);
 }
 
-static void leave_node(struct cct_node *node, void *context)
+static void leave_kernel_node(struct cct_node *node, void *context)
 {
 	const struct kernel_counts *done = context;
 	struct cct_function *function = node->function;
@@ -54,11 +54,11 @@ static void leave_node(struct cct_node *node, void *context)
 	kernel_counts_add(&function->kernel->total, &inside);
 }
 
-static void sum_below(struct cct_node *root)
+static void sum_kernel_below(struct cct_node *root)
 {
 	struct kernel_counts done = { 0 };
 
-	cct_walk(root, enter_node, leave_node, &done);
+	cct_walk(root, enter_kernel_node, leave_kernel_node, &done);
 }
 
 void cct_kernel_sum(struct cct *cct)
@@ -78,6 +78,6 @@ void cct_kernel_sum(struct cct *cct)
 	for (struct cct_function *function = cct->functions; function;
 	     function = function->next)
 		function->kernel = sums++;
-	sum_below(cct->root);
-	sum_below(cct->overflow);
+	sum_kernel_below(cct->root);
+	sum_kernel_below(cct->overflow);
 }

@@ -142,7 +142,7 @@ static struct entry *get_entry(struct function_log *log, uint64_t function)
 	return entry;
 }
 
-static void add_time(struct entry *entry, uint64_t ns)
+static void add_entry_time(struct entry *entry, uint64_t ns)
 {
 	/* order: rel, FUNCTIONS: a reader that sees it in place of the old time
 	 * also sees the last count */
@@ -199,7 +199,7 @@ int function_log_off(struct function_log *log, uint64_t function, uint64_t ns)
 		return 0;
 	set_flags(log, entry, entry->flags | FLAG_CONNECTED);
 	ns = change_ns(log, ns);
-	add_time(entry, ns);
+	add_entry_time(entry, ns);
 	append_change(log, entry->function, FUNCTION_LOG_OFF, ns);
 	return 0;
 }
@@ -209,7 +209,7 @@ static void entry_on(struct function_log *log, struct entry *entry,
 {
 	ns = change_ns(log, ns);
 	if (entry->changes & 1)
-		add_time(entry, ns);
+		add_entry_time(entry, ns);
 	append_change(log, entry->function, kind, ns);
 }
 

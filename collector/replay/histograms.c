@@ -105,7 +105,8 @@ void histograms_free(struct histograms **histograms)
 
 /* --- entries ------------------------------------------------------------- */
 
-static uint32_t slot_of(const struct histograms *histograms, uint64_t address)
+static uint32_t histogram_slot(const struct histograms *histograms,
+			       uint64_t address)
 {
 	return (uint32_t)(address * 0x9e3779b97f4a7c15ULL >> 32) &
 	       (histograms->slots - 1);
@@ -123,7 +124,8 @@ static void move_slot(struct histograms *histograms, struct entry *entry)
 		list = entry;
 	}
 	for (entry = list; entry; entry = next) {
-		to = &histograms->slot[slot_of(histograms, entry->address)];
+		to = &histograms->slot[histogram_slot(histograms,
+						      entry->address)];
 		next = entry->next;
 		entry->next = *to;
 		*to = entry;
@@ -234,7 +236,7 @@ struct histogram *histograms_find(struct histograms *histograms,
 	if (generation > histograms->generation)
 		go_on_to(histograms, generation);
 	if (histograms->slots)
-		entry = histograms->slot[slot_of(histograms, address)];
+		entry = histograms->slot[histogram_slot(histograms, address)];
 	for (; entry && look--; entry = entry->next)
 		if (entry->address == address && generation >= entry->first &&
 		    generation <= entry->last)
@@ -242,7 +244,7 @@ struct histogram *histograms_find(struct histograms *histograms,
 	if (!reserve_slot(histograms) || !reserve_chunk(histograms))
 		return NULL;
 	entry = &histograms->chunks->entry[histograms->chunks->count++];
-	slot = &histograms->slot[slot_of(histograms, address)];
+	slot = &histograms->slot[histogram_slot(histograms, address)];
 	*entry = (struct entry){
 		.histogram = { .budget = histograms->budget },
 		.address = address,

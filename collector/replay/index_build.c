@@ -386,8 +386,8 @@ void index_build_stop(struct index_build *build)
 /* --- chunks -------------------------------------------------------------- */
 
 /* Adds @ns, modulo 2^64, to the time of @node in this chunk. */
-static void add_time(struct index_build *build, struct cct_node *node,
-		     uint64_t ns)
+static void add_node_time(struct index_build *build, struct cct_node *node,
+			  uint64_t ns)
 {
 	struct index_touch *touch = touch_of(build, node);
 
@@ -403,13 +403,14 @@ static void clip_times(struct index_build *build, const struct index_now *now)
 	uint64_t start_ns = build->start_ns;
 
 	for (uint32_t i = 0; i < same; i++)
-		add_time(build, build->start[i].node, now->last_ns - start_ns);
+		add_node_time(build, build->start[i].node,
+			      now->last_ns - start_ns);
 	for (uint32_t i = same; i < build->start_count; i++)
-		add_time(build, build->start[i].node,
-			 build->start[i].begin_ns - start_ns);
+		add_node_time(build, build->start[i].node,
+			      build->start[i].begin_ns - start_ns);
 	for (uint32_t i = same; i < build->listed_count; i++)
-		add_time(build, build->listed[i].node,
-			 now->last_ns - build->listed[i].begin_ns);
+		add_node_time(build, build->listed[i].node,
+			      now->last_ns - build->listed[i].begin_ns);
 }
 
 /* Returns true if a slice is not below its caller in the tree, for want of
@@ -422,8 +423,8 @@ static bool has_stray(const struct index_open *open, uint32_t count)
 	return false;
 }
 
-static bool is_rough(const struct index_build *build,
-		     const struct index_now *now)
+static bool stacks_are_rough(const struct index_build *build,
+			     const struct index_now *now)
 {
 	if (build->rough || now->overflowed != build->overflowed)
 		return true;
@@ -515,7 +516,7 @@ static void put_chunk(struct index_build *build, const struct index_now *now)
 	clip_times(build, now);
 	rows = make_rows(build);
 	put(build, build->chunk);
-	put(build, is_rough(build, now) ? INDEX_CHUNK_ROUGH : 0);
+	put(build, stacks_are_rough(build, now) ? INDEX_CHUNK_ROUGH : 0);
 	put(build, build->start_ns);
 	put(build, now->last_ns);
 	put(build, now->spans - build->start_spans);

@@ -385,7 +385,8 @@ static void write_noted(struct replay *replay, uint64_t ns,
 }
 
 /* Writes @text, which is shorter than 128 bytes. Returns its end. */
-static uint8_t *put_text(uint8_t *out, enum trace_tag tag, const char *text)
+static uint8_t *put_tagged_text(uint8_t *out, enum trace_tag tag,
+				const char *text)
 {
 	size_t bytes = strlen(text);
 
@@ -407,7 +408,8 @@ static size_t put_mark(uint8_t *out, enum replay_cause cause)
 	out[0] = TAG_TRACK_EVENT_DEBUG_ANNOTATIONS;
 	out[2] = TAG_DEBUG_ANNOTATION_NAME_IID;
 	out[3] = ENCODE_KEY_REPAIRED;
-	end = put_text(out + 4, TAG_DEBUG_ANNOTATION_STRING_VALUE, text[cause]);
+	end = put_tagged_text(out + 4, TAG_DEBUG_ANNOTATION_STRING_VALUE,
+			      text[cause]);
 	out[1] = (uint8_t)(end - out - 2);
 	return (size_t)(end - out);
 }
@@ -428,8 +430,8 @@ static void write_repair(struct replay *replay, uint64_t ns, uint64_t waited_ns,
 		key[0] = TAG_INTERNED_DATA_DEBUG_ANNOTATION_NAMES;
 		key[2] = TAG_DEBUG_ANNOTATION_NAME_IID;
 		key[3] = ENCODE_KEY_REPAIRED;
-		end = put_text(key + 4, TAG_DEBUG_ANNOTATION_NAME_NAME,
-			       "perfrec.repaired");
+		end = put_tagged_text(key + 4, TAG_DEBUG_ANNOTATION_NAME_NAME,
+				      "perfrec.repaired");
 		key[1] = (uint8_t)(end - key - 2);
 		event.interned_bytes = (size_t)(end - key);
 		replay->has_mark_key = true;

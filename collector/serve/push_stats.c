@@ -31,7 +31,7 @@ static struct reader {
 	json_t *counters; /* may be NULL */
 } g_reader;
 
-static void read_counters(struct job *job)
+static void read_push_counters(struct job *job)
 {
 	struct reader *reader = (struct reader *)job;
 	uint64_t one = 1;
@@ -61,7 +61,7 @@ static const json_t *latest_counters(const struct push_spool *spool)
 	if (!reader->jobs) {
 		reader->spool = strdup(push_spool_path(spool));
 		reader->read_fd = eventfd(0, EFD_CLOEXEC);
-		reader->job.run = read_counters;
+		reader->job.run = read_push_counters;
 		if (!reader->spool || reader->read_fd < 0 ||
 		    jobs_new("perfrec-spool", NULL, &reader->jobs) < 0) {
 			if (reader->read_fd >= 0)
