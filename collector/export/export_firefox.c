@@ -26,8 +26,6 @@
 #include "collector/output/gz_stream.h"
 #include "shared/compiler.h"
 
-#define NO_STACK UINT32_MAX
-
 /* Columns of a thread's samples and markers, in the order of the spool. */
 enum column {
 	COLUMN_STACK,

@@ -507,9 +507,7 @@ static bool are_good_headers(const struct question *question)
 	return question->part[0].count == sizeof(*headers) &&
 	       question->part[1].count % sizeof(struct reader_segment) == 0 &&
 	       question->part[1].count &&
-	       is_hex(headers->build_id, sizeof(headers->build_id)) &&
-	       has_end(headers->asan, sizeof(headers->asan)) &&
-	       !symbol_name_clean((char *)headers->asan);
+	       is_hex(headers->build_id, sizeof(headers->build_id));
 }
 
 int reader_headers(struct readers *readers, uid_t uid, int fd,
@@ -535,7 +533,6 @@ int reader_headers(struct readers *readers, uid_t uid, int fd,
 		return err;
 	got = question.part[0].bytes;
 	memcpy(headers.build_id, got->build_id, sizeof(headers.build_id));
-	memcpy(headers.asan, got->asan, sizeof(headers.asan));
 	headers.is_instrumented = got->is_instrumented;
 	segments = question.part[1].bytes;
 	headers.segment_count = question.part[1].count / sizeof(*segments);

@@ -182,7 +182,6 @@ static void answer_headers(int fd)
 			.is_executable = headers.segments[i].is_executable,
 		};
 	memcpy(out.build_id, headers.build_id, sizeof(out.build_id));
-	memcpy(out.asan, headers.asan, sizeof(out.asan));
 	out.is_instrumented = headers.is_instrumented;
 	if (segments)
 		send_parts(&out, sizeof(out), segments,

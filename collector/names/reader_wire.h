@@ -58,7 +58,6 @@ struct reader_reply {
 
 struct reader_headers {
 	char build_id[129];
-	char asan[64];
 	uint8_t is_instrumented;
 };
 

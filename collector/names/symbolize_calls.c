@@ -25,7 +25,6 @@
 #include "collector/names/dwarf_name.h"
 #include "shared/compiler.h"
 
-#define TYPE_DEPTH_MAX 16
 #define MEMBERS_MAX 4096
 /* Registers by their DWARF numbers (psABI 3.6.2). */
 #define REG_XMM0 17

@@ -1217,15 +1217,6 @@ bool symbol_file_instrumented(struct symbol_file *view)
 	return view->file->headers.is_instrumented;
 }
 
-bool symbol_file_needs_asan(struct symbol_file *view, const char **soname)
-{
-	read_file_to(view, STEP_HEADERS);
-	if (!view->file->headers.asan[0])
-		return false;
-	*soname = view->file->headers.asan;
-	return true;
-}
-
 /* A mapping starts at a page, and its segment anywhere inside. */
 static bool segment_vaddr(const struct elf_segment *segment,
 			  uint64_t file_offset, uint64_t *vaddr)

@@ -113,8 +113,6 @@ bool symbol_file_is_foreign(struct symbol_file *file);
 /* Returns lower case hex, or "". Valid while the cache or @file is held. */
 const char *symbol_file_build_id(struct symbol_file *file);
 bool symbol_file_instrumented(struct symbol_file *file);
-/* *@soname is the libasan.so.N of DT_NEEDED, valid while the reference is. */
-bool symbol_file_needs_asan(struct symbol_file *file, const char **soname);
 /* Converts @file_offset, which may be rounded down to a page, by the program
  * headers. Executable segments win. Returns false outside of segments. */
 bool symbol_file_vaddr(struct symbol_file *file, uint64_t file_offset,

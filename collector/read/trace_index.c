@@ -856,16 +856,3 @@ uint32_t index_node_path(const struct index_sequence *sequence, uint32_t number,
 	*top = number;
 	return depth;
 }
-
-bool index_extent_has(const struct index_extent *extent, uint32_t sequence)
-{
-	struct index_get get = extent->sequences;
-	uint64_t at = 0;
-
-	for (uint32_t i = 0; i < extent->sequence_count; i++) {
-		at += index_get_number(&get);
-		if (at >= sequence)
-			return at == sequence;
-	}
-	return false;
-}

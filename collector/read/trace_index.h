@@ -246,7 +246,4 @@ uint32_t index_node_path(const struct index_sequence *sequence, uint32_t number,
 			 const uint32_t *known, uint32_t path[INDEX_PATH_MOST],
 			 uint32_t *top);
 
-/* Returns true if @extent has packets of @sequence. */
-bool index_extent_has(const struct index_extent *extent, uint32_t sequence);
-
 #endif

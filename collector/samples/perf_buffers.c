@@ -199,11 +199,6 @@ int perf_buffers_fd(const struct perf_buffers *buffers)
 	return buffers->epoll;
 }
 
-size_t perf_buffers_bytes(const struct perf_buffers *buffers)
-{
-	return buffers->bytes;
-}
-
 /* --- reading ------------------------------------------------------------- */
 
 bool perf_buffers_ready(const struct perf_buffers *buffers)

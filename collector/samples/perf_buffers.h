@@ -80,7 +80,5 @@ bool perf_buffers_ready(const struct perf_buffers *buffers);
  */
 void perf_buffers_read(struct perf_buffers *buffers, uint64_t until_ns,
 		       perf_visit *visit, void *context);
-/* Returns the data bytes of one buffer. */
-size_t perf_buffers_bytes(const struct perf_buffers *buffers);
 
 #endif

@@ -269,11 +269,6 @@ uint64_t samples_lost_stacks(const struct samples *samples)
 	return lane_lost_stacks(samples->lane, &samples->lost);
 }
 
-struct modules *samples_modules(struct samples *samples)
-{
-	return samples->modules;
-}
-
 struct stacks *samples_stacks(struct samples *samples)
 {
 	return samples->stacks;

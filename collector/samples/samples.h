@@ -172,9 +172,6 @@ enum samples_unread {
 };
 void samples_count_unread(struct samples *samples, enum samples_unread why);
 
-/* Returns the load map of the process, which @samples owns. */
-struct modules *samples_modules(struct samples *samples);
-
 /* Returns the stacks of the process's samples, which @samples owns. */
 struct stacks *samples_stacks(struct samples *samples);
 

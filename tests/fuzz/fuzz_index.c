@@ -86,8 +86,6 @@ static void look_at(const struct trace_index *index)
 	look_at_curves(index);
 	for (uint32_t i = 0; i < index->sequence_count; i++)
 		look_at_sequence(index, &index->sequences[i]);
-	for (uint32_t i = 0; i < index->extent_count; i++)
-		g_sink += index_extent_has(&index->extents[i], 2);
 }
 
 static void read_parts(const char *path, const struct trace_index *index,
