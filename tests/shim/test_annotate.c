@@ -306,6 +306,13 @@ static void expect(const char *name, const char *expected)
 	ck_assert_str_eq(g_out, expected);
 }
 
+static void stop_collector(void)
+{
+	mini_collector_stop(&g_mini);
+}
+
+FIXTURE(NULL, stop_collector);
+
 TEST(annotate_spans)
 {
 	expect("spans", "begin scope\n"
@@ -319,7 +326,6 @@ TEST(annotate_spans)
 	ck_assert_uint_gt(site(find_site("begun"))->line,
 			  site(find_site("scope"))->line);
 	ck_assert_uint_eq(g_mini.hello.instrumented, 1);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_scalars)
@@ -331,7 +337,6 @@ TEST(annotate_scalars)
 	       "args small=Iffffffffffffffff\n"
 	       "instant one\n"
 	       "end scalars\n");
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_texts)
@@ -344,7 +349,6 @@ TEST(annotate_texts)
 	       /* the longest run that a ring of 64 KiB takes */
 	       "args cut=S2048/5000cut:xxxxxxxxxxxxxxxxxxxx\n"
 	       "instant long\n");
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_extras)
@@ -358,7 +362,6 @@ TEST(annotate_extras)
 			 "end static\n"
 			 "at -1\n"
 			 "instant at\n");
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_counters)
@@ -382,7 +385,6 @@ TEST(annotate_counters)
 	ck_assert_str_eq(site_text(find_site("doubles"), 4), "widgets");
 	ck_assert_uint_eq(entry->flags, SITE_DOUBLE | SITE_OF_THREAD);
 	ck_assert_int_eq(entry->multiplier, 10);
-	mini_collector_stop(&g_mini);
 }
 
 /* Copies of a site share an id in all processes. Two ids are possible if parent
@@ -399,7 +401,6 @@ TEST(annotate_equal_sites_are_one)
 		twins += !strcmp(site_text(id, 0), "twin");
 	ck_assert_uint_eq(twins, 1);
 	ck_assert_uint_le(g_mini.page->site_count, 4);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_tracks)
@@ -429,7 +430,6 @@ TEST(annotate_tracks)
 	ck_assert_uint_eq(child->merge, MERGE_NONE);
 	ck_assert_int_eq(child->rank, -3);
 	ck_assert_uint_eq(site(find_site("light"))->track_kind, TRACK_STATES);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_bad_input)
@@ -453,7 +453,6 @@ TEST(annotate_bad_input)
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->dropped_notes,
 			  1000 - NOTE_ARGS_MAX);
 	ck_assert_ptr_nonnull(strstr(g_out, "instant none\n"));
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_pause_is_of_whole_spans)
@@ -468,19 +467,16 @@ TEST(annotate_pause_is_of_whole_spans)
 			 "begin after\n"
 			 "end after\n");
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->paused_spans, 1);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_pause_ends_what_nobody_ended)
 {
 	expect("paused_unended", "paused 2\nbegin after\nend after\n");
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_pause_ends_in_callees)
 {
 	expect("paused_callee", "paused 3\nbegin after\nend after\n");
-	mini_collector_stop(&g_mini);
 }
 
 static void stopped_once_more(pid_t pid, uint32_t control)
@@ -508,7 +504,6 @@ TEST(annotate_sites_are_off_in_a_pause)
 	       "async end over the pauses <child> 4\n"
 	       "async end over the pauses <child> 4\n");
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->paused_spans, 0);
-	mini_collector_stop(&g_mini);
 }
 
 static void pause_sites(pid_t pid, uint32_t control)
@@ -535,7 +530,6 @@ TEST(annotate_sites_are_off_while_the_collector_pauses)
 	say_ring(0);
 	ck_assert_str_eq(g_out, WORK WORK);
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->paused_spans, 0);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_pauses_of_both_sides)
@@ -552,7 +546,6 @@ TEST(annotate_pauses_of_both_sides)
 	g_length = 0;
 	say_ring(1);
 	ck_assert_str_eq(g_out, "kind 7\ninstant child\n");
-	mini_collector_stop(&g_mini);
 }
 
 /* Runs use the restartable sequence, or are dropped and counted. */
@@ -573,7 +566,6 @@ TEST(annotate_without_system_calls)
 				 "instant long\n"
 				 "track <made 1> in <0> rank 0 made: \n");
 	ck_assert_uint_eq(mini_slot(&g_mini, 0)->dropped_notes, rseq ? 4 : 1);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_by_many_threads)
@@ -601,7 +593,6 @@ TEST(annotate_by_many_threads)
 	ck_assert_uint_eq(members, 6);
 	ck_assert_str_eq(site_text(id_of[0], 0), "a/0/0");
 	ck_assert_str_eq(site_text(id_of[63], 0), "d/3/3");
-	mini_collector_stop(&g_mini);
 }
 
 /* No record comes between an annotation and its arguments. */
@@ -623,7 +614,6 @@ TEST(annotate_in_a_signal_handler)
 		at += strlen(one);
 	}
 	ck_assert_str_eq(at, "");
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_in_children)
@@ -637,7 +627,6 @@ TEST(annotate_in_children)
 	say_ring(1);
 	/* Kind 7: FORK. The child's end has no begin; replay withholds it. */
 	ck_assert_str_eq(g_out, "kind 7\ninstant child\nend across fork\n");
-	mini_collector_stop(&g_mini);
 }
 
 TEST(annotate_before_main_and_after_exit)
@@ -652,7 +641,6 @@ TEST(annotate_before_main_and_after_exit)
 	/* The thread's own end may come before or after. */
 	ck_assert_ptr_nonnull(strstr(g_out, "args used=I1\n"
 					    "instant destructor\n"));
-	mini_collector_stop(&g_mini);
 }
 
 static struct categories_shm *categories(void)
@@ -685,6 +673,8 @@ static void expect_categories(const char *list, const char *expected)
 	mini_collector_stop(&g_mini);
 }
 
+FIXTURE(NULL, NULL);
+
 TEST(annotate_categories_are_chosen)
 {
 #define TWICE(text) text text
@@ -710,6 +700,8 @@ TEST(annotate_categories_are_chosen)
 	expect_categories("nothing", "");
 }
 
+FIXTURE(NULL, stop_collector);
+
 TEST(annotate_categories_change)
 {
 	pid_t pid;
@@ -727,7 +719,6 @@ TEST(annotate_categories_change)
 	say_ring(0);
 	ck_assert_str_eq(g_out, "instant net\n" DEBUG_LIVES
 				"instant db\ninstant none\ninstant db\n");
-	mini_collector_stop(&g_mini);
 }
 
 /* Sites without an id share "more sites", and are counted. */
@@ -753,7 +744,6 @@ TEST(annotate_without_ids)
 				"end scope\n");
 	ck_assert_uint_eq(g_mini.page->sites_lost, 2);
 	ck_assert_uint_eq(g_mini.page->site_count, SITES_MAX - 2);
-	mini_collector_stop(&g_mini);
 }
 
 static void begin_suite(void)

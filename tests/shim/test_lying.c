@@ -93,6 +93,13 @@ static int lying_page(enum page_lie lie)
 	}
 }
 
+static void stop_collector(void)
+{
+	mini_collector_stop(&g_mini);
+}
+
+FIXTURE(NULL, stop_collector);
+
 /* A page that may be truncated under the program is never used. */
 TEST(liveness_page_that_may_vanish_is_refused, EACH(0, PAGE_LIES))
 {
@@ -108,7 +115,6 @@ TEST(liveness_page_that_may_vanish_is_refused, EACH(0, PAGE_LIES))
 	ck_assert(atom_load_sc(&g_mini.page->flags) & PAGE_GAVE_UP);
 	close(page);
 	close(peer);
-	mini_collector_stop(&g_mini);
 }
 
 /* --- descriptors --------------------------------------------------------- */
@@ -128,7 +134,6 @@ TEST(descriptors_beyond_the_first_are_closed, EACH(0, 4))
 	expect_success(pid);
 	ck_assert(has_recorded());
 	close(peer);
-	mini_collector_stop(&g_mini);
 }
 
 /* Same for a refusal and for nonsense. */
@@ -144,7 +149,6 @@ TEST(descriptors_of_a_refusal_are_closed, EACH(0, 2))
 	expect_success(pid);
 	ck_assert(!has_recorded());
 	close(peer);
-	mini_collector_stop(&g_mini);
 }
 
 /* A socket with unread bytes; closing it takes 30 s. */
@@ -215,7 +219,6 @@ TEST(close_of_what_came_waits_for_nobody, EACH(0, 2))
 	if (!_i)
 		close(waiting.fd[1]);
 	close(peer);
-	mini_collector_stop(&g_mini);
 }
 
 /* Same with messages that the program never needs to receive. */
@@ -242,7 +245,6 @@ TEST(close_of_what_was_not_received_waits_for_nobody)
 	ck_assert(has_recorded());
 	end_waiting(&waiting);
 	close(peer);
-	mini_collector_stop(&g_mini);
 }
 
 /* --- settings ------------------------------------------------------------ */
@@ -279,7 +281,6 @@ TEST(settings_out_of_bounds_are_refused,
 	expect_success(pid);
 	ck_assert(!has_recorded());
 	close(peer);
-	mini_collector_stop(&g_mini);
 }
 
 /* --- HOLD ---------------------------------------------------------------- */
@@ -327,7 +328,6 @@ TEST(hold_that_ends_in_time_is_no_early_start)
 	expect_success(pid);
 	ck_assert(has_recorded());
 	ck_assert(!(page_flags() & PAGE_UNHELD));
-	mini_collector_stop(&g_mini);
 }
 
 #define NS_PER_S 1000000000LL
@@ -366,7 +366,6 @@ TEST(hold_outlasts_a_write_into_the_text)
 	atom_store_sc(&g_mini.page->writing_text, 0);
 	expect_success(pid);
 	ck_assert(has_recorded());
-	mini_collector_stop(&g_mini);
 }
 
 /* Returns its write end. */
@@ -420,7 +419,6 @@ TEST(filter_that_comes_late_is_used, EACH(0, 2))
 		usleep(1000);
 	close(input);
 	expect_success(pid);
-	mini_collector_stop(&g_mini);
 }
 
 /* --- a live collector that reads nothing --------------------------------- */
@@ -516,7 +514,6 @@ TEST(block_ends_where_nothing_is_read, EACH(0, 2))
 	expect_said(said,
 		    "perfrec: the collector has read nothing for 500 ms: full "
 		    "rings drop records until it reads again\n");
-	mini_collector_stop(&g_mini);
 }
 
 /* A changing but impossible tail is no progress. */
@@ -545,7 +542,6 @@ TEST(block_ends_where_what_was_read_is_nonsense)
 	}
 	close(input);
 	expect_success(pid);
-	mini_collector_stop(&g_mini);
 }
 
 /* --- random words -------------------------------------------------------- */
@@ -620,7 +616,6 @@ TEST(words_may_be_anything, EACH(0, 2 * SCRIBBLED))
 	ck_assert_msg(status == 0, "%s ended with status %x",
 		      g_scribbled[_i % SCRIBBLED], status);
 	close(peer);
-	mini_collector_stop(&g_mini);
 }
 
 static void begin_suite(void)

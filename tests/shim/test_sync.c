@@ -131,6 +131,13 @@ static struct found run_sync(const char *test, uint32_t asks)
 static const char *const g_contended[] = { "normal", "adaptive", "recursive",
 					   "robust", "inherit" };
 
+static void stop_collector(void)
+{
+	mini_collector_stop(&g_mini);
+}
+
+FIXTURE(NULL, stop_collector);
+
 TEST(sync_contended_lock_is_recorded, EACH(0, 5))
 {
 	struct found found = run_sync(g_contended[_i], WIRE_ASK_SYNC);
@@ -143,7 +150,6 @@ TEST(sync_contended_lock_is_recorded, EACH(0, 5))
 	ck_assert_uint_ne(found.address, 0);
 	ck_assert_uint_ne(found.owner, 0);
 	ck_assert_int_ne((int)found.owner, found.waiter);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(sync_timeout_is_recorded_with_the_owner)
@@ -154,7 +160,6 @@ TEST(sync_timeout_is_recorded_with_the_owner)
 	ck_assert_uint_eq(found.timed_out, 2);
 	ck_assert_uint_ne(found.owner, 0);
 	ck_assert_uint_eq(found.owner, found.last_owner);
-	mini_collector_stop(&g_mini);
 }
 
 /* Without it the collector would take later waits for parts of this one. */
@@ -165,7 +170,6 @@ TEST(sync_end_of_a_wait_is_recorded_in_a_pause)
 	ck_assert_uint_eq(found.waits, 1);
 	ck_assert_uint_eq(found.got, 1);
 	ck_assert_uint_eq(found.releases, 0);
-	mini_collector_stop(&g_mini);
 }
 
 static const char *const g_uncontended[] = { "alone", "ceiling",
@@ -176,7 +180,6 @@ TEST(sync_uncontended_calls_are_not_recorded, EACH(0, 3))
 	struct found found = run_sync(g_uncontended[_i], WIRE_ASK_SYNC);
 
 	ck_assert_uint_eq(found.waits + found.releases, 0);
-	mini_collector_stop(&g_mini);
 }
 
 /* A condition has two objects, so addresses differ. */
@@ -188,7 +191,6 @@ TEST(sync_signal_and_timeouts_of_a_condition_are_recorded)
 	ck_assert_uint_eq(found.waits, found.got + found.timed_out);
 	ck_assert_uint_eq(found.timed_out, 2);
 	ck_assert_uint_eq(found.kinds[SYNC_CONDITION], 1);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(sync_cancelled_wait_cleans_up)
@@ -196,7 +198,6 @@ TEST(sync_cancelled_wait_cleans_up)
 	struct found found = run_sync("cancelled", WIRE_ASK_SYNC);
 
 	ck_assert_uint_eq(found.waits, found.got + 1);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(sync_post_and_timeouts_of_a_semaphore_are_recorded)
@@ -207,7 +208,6 @@ TEST(sync_post_and_timeouts_of_a_semaphore_are_recorded)
 	ck_assert_uint_eq(found.got, 1);
 	ck_assert_uint_eq(found.timed_out, 2);
 	ck_assert_uint_eq(found.kinds[SYNC_SEMAPHORE], 1);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(sync_wait_for_a_writer_and_for_a_reader)
@@ -224,7 +224,6 @@ TEST(sync_wait_for_a_writer_and_for_a_reader)
 	ck_assert_uint_eq(found.kinds[SYNC_READ], 1);
 	/* The last one waits for readers. */
 	ck_assert_uint_eq(found.owned, 6);
-	mini_collector_stop(&g_mini);
 }
 
 struct phase_test {
@@ -251,7 +250,6 @@ TEST(sync_point_that_others_reach_is_recorded, EACH(0, ARRAY_SIZE(g_phases)))
 	ck_assert_uint_eq(found.releases, 1);
 	ck_assert_uint_eq(found.kinds[phase->kind], 1);
 	ck_assert_int_ne(found.waiter, found.releaser);
-	mini_collector_stop(&g_mini);
 }
 
 /* The first thread left it by pthread_exit(), which stands for an exception. */
@@ -266,7 +264,6 @@ TEST(sync_wait_ends_where_the_waiter_runs_the_routine_itself)
 	/* pthread_exit() opens libgcc, which has a routine as well. */
 	ck_assert_uint_ge(found.kinds[SYNC_ONCE], 1);
 	ck_assert_int_eq(found.waiter, found.releaser);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(sync_functions_of_c11_are_recorded)
@@ -280,7 +277,6 @@ TEST(sync_functions_of_c11_are_recorded)
 	ck_assert_uint_ge(found.kinds[SYNC_MUTEX], 1);
 	ck_assert_uint_eq(found.joins, 1);
 	ck_assert_uint_eq(found.joined, 1);
-	mini_collector_stop(&g_mini);
 }
 
 /* The thread has ended before the third kind of call. */
@@ -292,7 +288,6 @@ TEST(sync_joins_and_ends_of_threads_are_recorded)
 	ck_assert_uint_eq(found.joined, 1);
 	ck_assert_uint_eq(found.ends, 1);
 	ck_assert_uint_eq(found.waits + found.releases, 0);
-	mini_collector_stop(&g_mini);
 }
 
 struct cancel_test {
@@ -338,7 +333,6 @@ TEST(sync_cancelled_thread_runs_its_destructors, EACH(0, ARRAY_SIZE(g_cancels)))
 		ck_assert_uint_eq(found.waited[test->kind], 1);
 	ck_assert_uint_eq(found.got, test->got);
 	ck_assert_uint_eq(found.timed_out + found.failed, 0);
-	mini_collector_stop(&g_mini);
 }
 
 /* The first twelve are cancellation points. */
@@ -349,13 +343,11 @@ TEST(sync_thread_cancelled_before_its_wait_runs_its_destructors, EACH(0, 12))
 
 	run_victim(&found, "cancel_cxx_victim", argv, WIRE_ASK_SYNC);
 	ck_assert_uint_eq(found.got + found.timed_out + found.failed, 0);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(sync_old_version_of_conditions_reaches_the_old_functions)
 {
 	run_sync("old_version", WIRE_ASK_SYNC);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(sync_makes_no_system_call_under_a_seccomp_filter)
@@ -363,7 +355,6 @@ TEST(sync_makes_no_system_call_under_a_seccomp_filter)
 	struct found found = run_sync("filtered", WIRE_ASK_SYNC);
 
 	ck_assert_uint_eq(found.waits + found.releases, 0);
-	mini_collector_stop(&g_mini);
 }
 
 TEST(sync_is_not_recorded_unless_requested, EACH(0, 5))
@@ -371,7 +362,6 @@ TEST(sync_is_not_recorded_unless_requested, EACH(0, 5))
 	struct found found = run_sync(g_contended[_i], 0);
 
 	ck_assert_uint_eq(found.waits + found.releases, 0);
-	mini_collector_stop(&g_mini);
 }
 
 static void begin_suite(void)

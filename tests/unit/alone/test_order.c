@@ -50,6 +50,8 @@ static struct order_item item(uint64_t clock, uint64_t stream, uint64_t n)
 
 /* --- one stream ---------------------------------------------------------- */
 
+FIXTURE(NULL, end_order);
+
 TEST(order_keeps_back_what_is_not_older)
 {
 	struct order_stream *stream;
@@ -71,7 +73,6 @@ TEST(order_keeps_back_what_is_not_older)
 	ck_assert_uint_eq(g_count, 1000);
 	for (i = 0; i < 1000; i++)
 		ck_assert_uint_eq(g_got[i].b, i);
-	end_order();
 }
 
 /* A broken program may report any clock. */
@@ -87,7 +88,6 @@ TEST(order_ends_with_the_last_clock_there_is)
 	order_close(&stream);
 	order_release_all(g_order);
 	ck_assert_uint_eq(g_count, 1000);
-	end_order();
 }
 
 /* --- several ------------------------------------------------------------- */
@@ -162,7 +162,6 @@ TEST(order_is_that_of_clocks, EACH(0, 3 * STREAMS_MAX))
 		ck_assert_uint_eq(g_got[i].clock, all[i].clock);
 		ck_assert_uint_eq(g_got[i].c, all[i].c);
 	}
-	end_order();
 }
 
 /* Items may be out of order, but not within a stream. */
@@ -182,7 +181,6 @@ TEST(order_loses_nothing_without_memory, EACH(0, 4))
 		ck_assert_uint_ge(g_got[i].b, last[g_got[i].a]);
 		last[g_got[i].a] = g_got[i].b;
 	}
-	end_order();
 }
 
 TEST(order_opens_none_without_budget)
@@ -194,7 +192,6 @@ TEST(order_opens_none_without_budget)
 	ck_assert_int_lt(order_open(g_order, &stream), 0);
 	ck_assert_ptr_null(stream);
 	g_budget.left = 1 << 26;
-	end_order();
 }
 
 /* An assertion of check would allocate. */
@@ -226,7 +223,6 @@ TEST(order_hands_over_without_an_allocation, UNLESS(HAS_ASAN || HAS_TSAN))
 	g_blocks = SIZE_MAX;
 	ck_assert_uint_eq(g_count, 600);
 	order_close(&stream);
-	end_order();
 }
 
 /* --- threads ------------------------------------------------------------- */
@@ -277,7 +273,6 @@ TEST(order_of_threads_is_whole, EACH(0, 3))
 	for (i = 0; i < g_count; i++)
 		sum += g_got[i].clock;
 	ck_assert_uint_eq(sum, (uint64_t)g_count * (g_count + 1) / 2);
-	end_order();
 }
 
 TEST(orders_are_released_together)
@@ -300,5 +295,4 @@ TEST(orders_are_released_together)
 	orders_remove(&orders, g_order);
 	ck_assert_uint_eq(orders.count, 0);
 	orders_destroy(&orders);
-	end_order();
 }

@@ -104,9 +104,10 @@ static void consume(int thread)
 		process_locks_order(process_locks_of(&g_rig->process)));
 }
 
+FIXTURE(begin_rig, NULL);
+
 TEST(thread_locks_wait_has_holder_and_waker)
 {
-	begin_rig();
 	ck_assert_int_eq(put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100), 0);
 	ck_assert_int_eq(put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, 15, LOCK, 0), 0);
 	ck_assert_int_eq(put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0), 0);
@@ -147,7 +148,6 @@ TEST(thread_locks_lock_has_the_functions_of_its_first_wait)
 	static const char text[] =
 		"mutex first waited for in site 4096 (0x4000)";
 
-	begin_rig();
 	call_at(1, RECORD_BEGIN, 5);
 	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
 	put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, 15, LOCK, 0);
@@ -170,7 +170,6 @@ TEST(thread_locks_lock_has_the_functions_of_its_first_wait)
  * sleeps are other waits. */
 TEST(thread_locks_wait_is_over_when_its_call_or_thread_is, EACH(0, 2))
 {
-	begin_rig();
 	call_at(1, RECORD_BEGIN, 5);
 	g_rig->thread[1].cpu = (void *)g_rig; /* has switches */
 	put(1, EXT_SYNC_WAIT, SYNC_SEMAPHORE, 10, LOCK, 0);
@@ -195,7 +194,6 @@ TEST(thread_locks_page_fault_in_a_wait_is_a_part_of_it)
 				     .object = "[futex x]" };
 	struct thread_wait fault = { .object = "[page fault]" };
 
-	begin_rig();
 	g_rig->thread[1].cpu = (void *)g_rig; /* has switches */
 	sleep.from_ns = g_rig->start_ns + 11 * MS;
 	sleep.to_ns = g_rig->start_ns + 16 * MS;
@@ -231,7 +229,6 @@ TEST(thread_locks_wait_with_many_sleeps_proves_no_waker, EACH(0, 2))
 	const uint64_t sleeps = 70, end_ms = 12 + 2 * (sleeps - 1);
 	uint64_t end_ns;
 
-	begin_rig();
 	end_ns = g_rig->start_ns + end_ms * MS;
 	g_rig->thread[1].cpu = (void *)g_rig; /* has switches */
 	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
@@ -254,7 +251,6 @@ TEST(thread_locks_wait_with_many_sleeps_proves_no_waker, EACH(0, 2))
 /* A handler's calls are inside of the call that waits. */
 TEST(thread_locks_wait_goes_on_in_a_signal_handler)
 {
-	begin_rig();
 	call_at(1, RECORD_BEGIN, 5);
 	put(1, EXT_SYNC_WAIT, SYNC_SEMAPHORE, 10, LOCK, 0);
 	call_at(1, RECORD_BEGIN, 11);
@@ -270,7 +266,6 @@ TEST(thread_locks_wait_goes_on_in_a_signal_handler)
 /* They have no ids; the last one woke the writer. */
 TEST(thread_locks_readers_hold_a_lock)
 {
-	begin_rig();
 	put(1, EXT_SYNC_WAIT, SYNC_WRITE, 10, LOCK, 0);
 	put(0, EXT_SYNC_RELEASE, SYNC_READ, 15, LOCK, 0);
 	put(1, EXT_SYNC_WAITED, SYNC_GOT, 16, LOCK, 0);
@@ -285,7 +280,6 @@ TEST(thread_locks_readers_hold_a_lock)
  * written since, for 8 ms of 10. */
 TEST(thread_locks_another_reader_proves_nothing)
 {
-	begin_rig();
 	put(1, EXT_SYNC_WAIT, SYNC_WRITE, 10, LOCK, 100);
 	put(2, EXT_SYNC_WAIT, SYNC_READ, 10, LOCK, 100);
 	put(0, EXT_SYNC_RELEASE, SYNC_WRITE, 11, LOCK, 0);
@@ -299,7 +293,6 @@ TEST(thread_locks_another_reader_proves_nothing)
 /* 10 ms of the writer, then 3 ms of readers. */
 TEST(thread_locks_writer_holds_longer_than_readers)
 {
-	begin_rig();
 	put(1, EXT_SYNC_WAIT, SYNC_WRITE, 10, LOCK, 100);
 	put(2, EXT_SYNC_WAIT, SYNC_READ, 11, LOCK, 100);
 	put(0, EXT_SYNC_RELEASE, SYNC_WRITE, 20, LOCK, 0);
@@ -316,7 +309,6 @@ TEST(thread_locks_writer_holds_longer_than_readers)
 /* The thread before it at the same address was another one. */
 TEST(thread_locks_join_waits_for_the_end_of_its_thread)
 {
-	begin_rig();
 	put(2, EXT_SYNC_RELEASE, SYNC_THREAD, 12, LOCK, 0);
 	put(1, EXT_SYNC_WAIT, SYNC_THREAD, 10, LOCK, 100);
 	put(0, EXT_SYNC_RELEASE, SYNC_THREAD, 15, LOCK, 0);
@@ -331,7 +323,6 @@ TEST(thread_locks_join_waits_for_the_end_of_its_thread)
 /* Its stamp is late, as that of a thread that was preempted after the call. */
 TEST(thread_locks_release_has_the_clock_before_its_call)
 {
-	begin_rig();
 	put(1, EXT_SYNC_WAIT, SYNC_FUTEX, 10, LOCK, 0);
 	put(0, EXT_SYNC_RELEASE, SYNC_FUTEX, 17, LOCK,
 	    g_rig->start_ns + 15 * MS);
@@ -359,7 +350,6 @@ TEST(thread_locks_unproved_names_are_unknown, EACH(0, ARRAY_SIZE(g_unproved)))
 {
 	const struct unproved *test = &g_unproved[_i];
 
-	begin_rig();
 	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, test->owner);
 	if (test->release_ms)
 		put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, test->release_ms,
@@ -376,7 +366,6 @@ TEST(thread_locks_late_releases_are_sorted)
 {
 	static const uint64_t release_ms[] = { 13, 18, 15 };
 
-	begin_rig();
 	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
 	for (size_t i = 0; i < ARRAY_SIZE(release_ms); i++) {
 		put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, release_ms[i], LOCK, 0);
@@ -393,7 +382,6 @@ TEST(thread_locks_forgotten_releases_are_unknown)
 {
 	uint64_t ns = 10 * MS;
 
-	begin_rig();
 	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
 	for (int i = 0; i < 128; i++)
 		put_at(0, EXT_SYNC_RELEASE, SYNC_MUTEX, ns += MS, LOCK, 0);
@@ -412,7 +400,6 @@ TEST(thread_locks_forgotten_locks_are_unknown)
 {
 	const uint32_t locks = 2048;
 
-	begin_rig();
 	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
 	put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, 900, LOCK, 0);
 	for (uint32_t i = 0; i < locks; i++)
@@ -427,7 +414,6 @@ TEST(thread_locks_forgotten_locks_are_unknown)
 
 TEST(thread_locks_owner_at_a_timeout_held_the_lock)
 {
-	begin_rig();
 	/* Only threads with records are known. */
 	put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, 1, OTHER, 0);
 	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
@@ -442,7 +428,6 @@ TEST(thread_locks_wait_may_end_with_the_process)
 {
 	uint64_t end_ns;
 
-	begin_rig();
 	end_ns = g_rig->start_ns + 40 * MS;
 	put(0, EXT_SYNC_WAIT, SYNC_CONDITION, 1, LOCK, 0);
 	put(0, EXT_SYNC_WAITED, SYNC_GOT, 2, LOCK, 0);
@@ -456,7 +441,6 @@ TEST(thread_locks_wait_may_end_with_the_process)
 
 TEST(thread_locks_short_waits_are_not_written)
 {
-	begin_rig();
 	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 0);
 	put(1, EXT_SYNC_WAITED, SYNC_GOT, 10, LOCK, 0);
 	end_rig();
@@ -487,7 +471,6 @@ TEST(thread_locks_a_broadcast_is_one_instant)
 		(size_t)(varint_put(tag, TAG_TRACK_EVENT_FLOW_IDS) - tag);
 	const uint8_t *start;
 
-	begin_rig();
 	put(1, EXT_SYNC_WAIT, SYNC_CONDITION, 10, LOCK, 0);
 	put(2, EXT_SYNC_WAIT, SYNC_CONDITION, 10, LOCK, 0);
 	put(0, EXT_SYNC_RELEASE, SYNC_CONDITION, 15, LOCK, 0);
@@ -521,7 +504,6 @@ TEST(thread_locks_waits_without_room_are_counted)
 	struct jobs **jobs;
 	uint64_t ns = 0;
 
-	begin_rig();
 	jobs = &g_rig->recording.setup.jobs;
 	ck_assert_int_eq(pipe(g_busy), 0);
 	ck_assert_int_eq(jobs_new("test", NULL, jobs), 0);
@@ -543,7 +525,6 @@ TEST(thread_locks_waits_without_budget_are_counted)
 {
 	uint64_t left;
 
-	begin_rig();
 	put(0, EXT_SYNC_RELEASE, SYNC_MUTEX, 1, LOCK, 0);
 	put(1, EXT_SYNC_WAIT, SYNC_MUTEX, 10, LOCK, 100);
 	left = g_rig->recording.budget.left;
@@ -562,7 +543,6 @@ TEST(thread_locks_malformed_records_are_refused)
 		{ record_ext_word(EXT_SYNC_WAIT, 2, SYNC_MUTEX, 0), 1 }
 	};
 
-	begin_rig();
 	ck_assert_int_eq(put(0, EXT_SYNC_WAIT, SYNC_KINDS, 1, LOCK, 0),
 			 -EBADMSG);
 	ck_assert_int_eq(put(0, EXT_SYNC_WAIT, 0, 1, LOCK, 0), -EBADMSG);

@@ -145,6 +145,8 @@ static void check_history(uint32_t steps)
 	}
 }
 
+FIXTURE(NULL, finish);
+
 TEST(spread_keeps_all_sums, EACH(0, 64))
 {
 	srandom((unsigned int)_i);
@@ -152,7 +154,6 @@ TEST(spread_keeps_all_sums, EACH(0, 64))
 	g_events = 0;
 	check_history(50 << _i % 8);
 	check_history(1000);
-	finish();
 }
 
 /* Two stacks with blocks of one size; one has three times as many. */
@@ -173,7 +174,6 @@ TEST(spread_gives_each_stack_its_share)
 			  1000);
 	site = heap_site(&g_exact, 1, UNKNOWN);
 	ck_assert_uint_eq(heap_get_site(&g_exact, site)->now.alloc_bytes, 0);
-	finish();
 }
 
 /* In denser samples each one stands for less. */
@@ -187,7 +187,6 @@ TEST(spread_weighs_by_the_distance_between_samples)
 		   heap_site(&g_known, 1, 12));
 	ck_assert_uint_eq(heap_round(&g_known, g_known.totals.now.inuse_bytes),
 			  512 + 64 + 1);
-	finish();
 }
 
 /* The stack arrives when the peak of its block or a later one is over. */
@@ -221,5 +220,4 @@ TEST(spread_knows_the_block_that_made_the_peak)
 	peak = heap_at_peak(
 		&g_exact, heap_get_site(&g_exact, heap_site(&g_exact, 1, 13)));
 	ck_assert_uint_eq(peak.inuse_bytes, 0);
-	finish();
 }

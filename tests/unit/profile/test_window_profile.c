@@ -153,6 +153,8 @@ static void pack(const struct window_view *view, struct bytes *out)
 	ck_assert_int_eq(window_profile_pack(g.window, view, &header, out), 0);
 }
 
+FIXTURE(NULL, tear_down);
+
 /* In memory only a large profile is gzipped, and both are read. */
 TEST(a_packed_window_is_gzipped_if_it_is_large)
 {
@@ -199,7 +201,6 @@ TEST(a_packed_window_is_gzipped_if_it_is_large)
 		pprof_read_bytes(file.at + before, file.count - before, &pprof),
 		-EBADMSG);
 	bytes_release(&file);
-	tear_down();
 }
 
 /* The only sample of @window has the only label @key. */
@@ -264,7 +265,6 @@ TEST(a_sample_has_its_request_or_its_program)
 	expect_label(all, "program", "program");
 	stack_profile_free(&all);
 	stack_profile_free(&ended);
-	tear_down();
 }
 
 TEST(only_growth_is_in_a_window)
@@ -303,7 +303,6 @@ TEST(only_growth_is_in_a_window)
 	give(1, "[b]", MEMORY(2, 9, 0, 0));
 	ck_assert(!window_profile_end(g.window));
 	ck_assert(!window_profile_has(g.window, view));
-	tear_down();
 }
 
 TEST(after_a_start_values_are_differences)
@@ -328,7 +327,6 @@ TEST(after_a_start_values_are_differences)
 	ck_assert_int_eq(value_of(view, "[b]", 3), -1);
 	ck_assert_int_eq(value_of(view, "[c]", 1), 9);
 	ck_assert_int_eq(value_of(view, "[c]", 3), 5);
-	tear_down();
 }
 
 TEST(what_gets_smaller_is_taken_from_others)
@@ -358,7 +356,6 @@ TEST(what_gets_smaller_is_taken_from_others)
 	give_two("[b]", 11, 1002);
 	give_two("[c]", 1, 8);
 	ck_assert(!window_profile_end(g.window));
-	tear_down();
 }
 
 TEST(waits_on_locks_are_apart)
@@ -382,7 +379,6 @@ TEST(waits_on_locks_are_apart)
 	ck_assert_int_eq(value_of(&window_view_block, "[futex app+0x60]", 1),
 			 50);
 	ck_assert_int_eq(value_of(&window_view_block, "[condition]", 0), -1);
-	tear_down();
 }
 
 TEST(what_finds_no_memory_is_told)
@@ -413,5 +409,4 @@ TEST(what_finds_no_memory_is_told)
 	g.budget.left += 1ULL << 30;
 	ck_assert(window_profile_end(g.window));
 	ck_assert_int_gt(value_of(view, "[other stacks]", 1), 0);
-	tear_down();
 }

@@ -30,6 +30,13 @@ static void count_call(uint32_t thread, uint32_t node, uint64_t ns)
 	cell->calls++;
 }
 
+static void release_table(void)
+{
+	time_cells_release(&g_table);
+}
+
+FIXTURE(NULL, release_table);
+
 TEST(time_cells_spread_an_amount_and_lose_nothing)
 {
 	const struct time_amount amount = { .ns = 1001, .calls = 7 };
@@ -45,7 +52,6 @@ TEST(time_cells_spread_an_amount_and_lose_nothing)
 	ck_assert_uint_eq(g_table.cells[0].ns, 1001 * 24 / 8000);
 	ck_assert_uint_eq(g_table.cells[4].ns,
 			  1001 * 4120 / 8000 - 1001 * 3096 / 8000 + 1001);
-	time_cells_release(&g_table);
 }
 
 TEST(time_cells_share_a_stretch_out_among_its_buckets)
@@ -62,7 +68,6 @@ TEST(time_cells_share_a_stretch_out_among_its_buckets)
 	ck_assert_uint_eq(g_table.cells[1].ns, 1024);
 	ck_assert_uint_eq(g_table.cells[4].ns, 5000 - 4096);
 	ck_assert_uint_eq(time_cells_bucket(&g_table, &g_table.cells[4]), 4);
-	time_cells_release(&g_table);
 }
 
 TEST(time_cells_take_earlier_and_much_later_times)
@@ -82,7 +87,6 @@ TEST(time_cells_take_earlier_and_much_later_times)
 	time_cells_sort(&g_table);
 	ck_assert_uint_eq(time_cells_bucket(&g_table, &g_table.cells[0]), 0);
 	ck_assert_uint_le(time_cells_begin(&g_table, 0), 1);
-	time_cells_release(&g_table);
 }
 
 TEST(time_cells_lose_nothing_when_buckets_become_wider)
@@ -118,7 +122,6 @@ TEST(time_cells_lose_nothing_when_buckets_become_wider)
 			  (a == b && (one->key & ~0ULL >> 20) <
 					     (other->key & ~0ULL >> 20)));
 	}
-	time_cells_release(&g_table);
 }
 
 TEST(time_cells_refuse_what_has_no_room_at_any_width)
@@ -131,5 +134,4 @@ TEST(time_cells_refuse_what_has_no_room_at_any_width)
 	ck_assert_ptr_null(time_cells_get(&g_table, 1, 11, 5, &hint));
 	ck_assert_uint_eq(g_table.refused, 1);
 	count_call(1, 10, 77);
-	time_cells_release(&g_table);
 }

@@ -140,6 +140,8 @@ static void expect_calls(void)
 	ck_assert_int_eq(next(), 0);
 }
 
+FIXTURE(NULL, close_reader);
+
 TEST(trace_read_gives_calls_with_their_times_and_names)
 {
 	/* Varints of one, two and five bytes. */
@@ -187,7 +189,6 @@ TEST(trace_read_knows_the_process_of_a_thread)
 	ck_assert_ptr_null(text);
 	ck_assert_int_eq(number, -5);
 	ck_assert(!trace_reader_attribute(g_reader, 2, &key, &text, &number));
-	close_reader();
 }
 
 TEST(trace_read_unpacks_bundles)
@@ -198,7 +199,6 @@ TEST(trace_read_unpacks_bundles)
 	pack_from(0, 0);
 	open_bytes(g_bytes);
 	expect_calls();
-	close_reader();
 }
 
 TEST(trace_read_of_a_bundle_that_is_damaged_goes_on)
@@ -209,7 +209,6 @@ TEST(trace_read_of_a_bundle_that_is_damaged_goes_on)
 	open_bytes(g_bytes);
 	ck_assert_int_eq(next(), 0);
 	ck_assert_uint_eq(trace_reader_totals(g_reader).bad_bundles, 1);
-	close_reader();
 }
 
 /* No writer makes one, and reading it would cost time for each packet. */
@@ -220,7 +219,6 @@ TEST(trace_read_says_that_it_leaves_out_a_bundle_of_a_sequence)
 	open_bytes(g_bytes);
 	ck_assert_int_eq(next(), 0);
 	ck_assert_uint_eq(trace_reader_totals(g_reader).bad_bundles, 1);
-	close_reader();
 }
 
 TEST(trace_read_of_a_cut_file_ends_what_is_open)
@@ -259,7 +257,6 @@ TEST(trace_read_stops_where_the_file_is_no_trace)
 	ck_assert_int_eq(next(), -EBADMSG);
 	ck_assert_int_eq(next(), -EBADMSG);
 	ck_assert_uint_eq(trace_reader_totals(g_reader).at, g_bytes);
-	close_reader();
 }
 
 TEST(trace_read_gives_arguments_and_flows)
@@ -300,7 +297,6 @@ TEST(trace_read_gives_arguments_and_flows)
 	ck_assert_uint_eq(id, 99);
 	ck_assert(ends);
 	ck_assert(!trace_flow_next(&flows, &id, &ends));
-	close_reader();
 }
 
 TEST(trace_read_multiplies_counters)
@@ -326,7 +322,6 @@ TEST(trace_read_multiplies_counters)
 			 "jobs");
 	ck_assert_int_eq(next(), 1);
 	ck_assert_int_eq(g_event.value, INT64_MIN);
-	close_reader();
 }
 
 TEST(trace_read_gives_samples_with_their_stacks)
@@ -367,7 +362,6 @@ TEST(trace_read_gives_samples_with_their_stacks)
 	ck_assert_str_eq(trace_reader_text(g_reader, stack[1].module),
 			 "/bin/app");
 	ck_assert_uint_eq(stack[1].address, 0x10);
-	close_reader();
 }
 
 TEST(trace_read_forgets_slices_that_are_too_deep)
@@ -388,7 +382,6 @@ TEST(trace_read_forgets_slices_that_are_too_deep)
 	ck_assert_uint_eq(totals.ends, 1024);
 	ck_assert_uint_eq(totals.refused, 1500 - 1024);
 	ck_assert_uint_eq(totals.bad_events, 0);
-	close_reader();
 }
 
 TEST(trace_read_refuses_what_cannot_be_opened)

@@ -39,9 +39,10 @@ static void expect_none(uint64_t now_ns, uint64_t hurry_ns)
 	ck_assert(!flight_windows_take(&g_windows, now_ns, hurry_ns, &g_out));
 }
 
+FIXTURE(begin, NULL);
+
 TEST(flight_windows_wait_for_the_margin)
 {
-	begin();
 	add(5000, 5200);
 	expect_none(5299, 0);
 	expect(5300, 0, 4900, 5300, 1);
@@ -52,7 +53,6 @@ TEST(flight_windows_wait_for_the_margin)
 
 TEST(flight_windows_that_overlap_become_one)
 {
-	begin();
 	add(5000, 5200);
 	add(5250, 5400);
 	add(6000, 6000);
@@ -65,7 +65,6 @@ TEST(flight_windows_that_overlap_become_one)
 
 TEST(flight_windows_are_bridged_by_a_late_event)
 {
-	begin();
 	add(5000, 5000);
 	add(5500, 5500);
 	add(5050, 5450);
@@ -78,7 +77,6 @@ TEST(flight_windows_do_not_grow_for_ever)
 {
 	uint64_t events = 0, last = 0;
 
-	begin();
 	for (uint64_t at = 5000; at < 10000; at += 50)
 		add(at, at + 10);
 	while (flight_windows_take(&g_windows, UINT64_MAX, 0, &g_out)) {
@@ -93,7 +91,6 @@ TEST(flight_windows_do_not_grow_for_ever)
 
 TEST(flight_windows_have_all_of_a_long_event_that_can_be_there)
 {
-	begin();
 	add(10000, 11500);
 	expect(UINT64_MAX, 0, 9900, 11600, 1);
 	add(10000, 15000);
@@ -107,7 +104,6 @@ TEST(flight_windows_have_all_of_a_long_event_that_can_be_there)
 
 TEST(flight_windows_hurry_before_the_begin_is_lost)
 {
-	begin();
 	add(5000, 5200);
 	expect_none(5250, 4900);
 	expect(5250, 4901, 4900, 5250, 1);
@@ -115,7 +111,6 @@ TEST(flight_windows_hurry_before_the_begin_is_lost)
 
 TEST(flight_windows_count_what_finds_no_room)
 {
-	begin();
 	for (uint64_t i = 1; i <= FLIGHT_PENDING + 3; i++)
 		add(i * 10000, i * 10000 + 1);
 	ck_assert_uint_eq(g_windows.lost, 3);
@@ -137,7 +132,6 @@ TEST(flight_windows_count_what_finds_no_room)
 
 TEST(flight_windows_stand_times_at_both_ends)
 {
-	begin();
 	add(0, 50);
 	expect(UINT64_MAX, 0, 0, 150, 1);
 	add(UINT64_MAX - 5, UINT64_MAX);
@@ -152,7 +146,6 @@ TEST(flight_windows_stand_times_at_both_ends)
 
 TEST(flight_windows_list_the_first_events)
 {
-	begin();
 	for (uint64_t i = 0; i < FLIGHT_LISTED + 5; i++)
 		add(5000 + i, 5000 + i);
 	expect(UINT64_MAX, 0, 4900, 5100 + FLIGHT_LISTED + 4,
@@ -191,7 +184,6 @@ TEST(flight_windows_miss_no_event, EACH(0, 24))
 	uint32_t state = 1 + (uint32_t)_i * 7919, length;
 	uint64_t now = 10000, events = 0;
 
-	begin();
 	for (uint32_t i = 0; i < EVENTS; i++) {
 		length = next_random(&state) % (_i % 2 ? 60 : 1500);
 		now += next_random(&state) % (_i % 3 ? 40 : 900);

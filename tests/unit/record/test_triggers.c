@@ -79,6 +79,8 @@ static void call(uint32_t set, uint64_t p99_ns, uint64_t begin_ns, uint64_t ns)
 	call_that_waited(set, p99_ns, begin_ns, ns, 0);
 }
 
+FIXTURE(NULL, end);
+
 TEST(a_call_that_is_too_long_fires_the_first_trigger_of_its_function)
 {
 	struct flight_event event;
@@ -106,7 +108,6 @@ TEST(a_call_that_is_too_long_fires_the_first_trigger_of_its_function)
 	(void)take("f > 10ms", "f");
 	expect_none();
 	ck_assert_uint_eq(triggers_fired(g_triggers), 2);
-	end();
 }
 
 static bool call_with(uint32_t set, uint8_t held)
@@ -152,7 +153,6 @@ TEST(a_call_fires_only_if_all_conditions_of_the_trigger_hold)
 	/* No program had g. */
 	ck_assert_ptr_null(
 		triggers_missing_argument(g_triggers, &at, &argument));
-	end();
 }
 
 TEST(a_call_that_waited_for_the_collector_was_not_too_long)
@@ -165,7 +165,6 @@ TEST(a_call_that_waited_for_the_collector_was_not_too_long)
 	expect_none();
 	call_that_waited(set, 0, 100, 500 * MS, 494 * MS);
 	ck_assert_int_eq(take("f > 5ms", "f").value, 6 * MS);
-	end();
 }
 
 TEST(a_relative_bound_follows_the_p99)
@@ -188,7 +187,6 @@ TEST(a_relative_bound_follows_the_p99)
 	call(set, 1000, 0, 5001);
 	(void)take("f > 5 x p99", "f");
 	expect_none();
-	end();
 }
 
 TEST(a_counter_fires_when_it_crosses_its_bound)
@@ -230,7 +228,6 @@ TEST(a_counter_fires_when_it_crosses_its_bound)
 	for (uint64_t i = 0; i < 5000; i++)
 		triggers_counter(g_triggers, set, i + 1, &place, "queue", 50);
 	expect_none();
-	end();
 }
 
 TEST(annotations_and_crashes_fire_unasked)
@@ -254,7 +251,6 @@ TEST(annotations_and_crashes_fire_unasked)
 	ck_assert_int_eq(event.value, SIGSEGV);
 	triggers_crash(g_triggers, &place, "", SIGSEGV);
 	expect_none();
-	end();
 }
 
 TEST(a_signal_fires_if_it_was_asked_for)
@@ -268,7 +264,6 @@ TEST(a_signal_fires_if_it_was_asked_for)
 	event = take("signal USR2", "");
 	ck_assert_int_eq(event.cause, FLIGHT_SIGNAL);
 	ck_assert_int_eq(event.value, SIGUSR2);
-	end();
 }
 
 TEST(without_triggers_nothing_happens)
@@ -298,7 +293,6 @@ TEST(a_name_that_nothing_has_is_told)
 	ck_assert_str_eq(triggers_missing(g_triggers, &at)->text, "gone > 1ms");
 	ck_assert_str_eq(triggers_missing(g_triggers, &at)->name, "a");
 	ck_assert_ptr_null(triggers_missing(g_triggers, &at));
-	end();
 }
 
 TEST(a_trigger_that_always_fires_is_told_by_few_events)
@@ -327,7 +321,6 @@ TEST(a_trigger_that_always_fires_is_told_by_few_events)
 	expect_none();
 	ck_assert_uint_le(events, 11 * 17);
 	ck_assert_uint_eq(triggers_fired(g_triggers), 1000000);
-	end();
 }
 
 #define THREADS 4
@@ -367,7 +360,6 @@ TEST(threads_fire_one_trigger_together)
 	if (flight_queue_rest(g_queue, &rest))
 		until_ns = MAX(until_ns, rest.end_ns);
 	ck_assert_uint_eq(until_ns, CALLS * 1000);
-	end();
 }
 
 TEST(a_long_name_is_cut_between_characters)
@@ -387,5 +379,4 @@ TEST(a_long_name_is_cut_between_characters)
 			    "b",
 			    true);
 	(void)take("", "a?b");
-	end();
 }

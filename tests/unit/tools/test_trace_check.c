@@ -1518,13 +1518,14 @@ static const struct mutation {
 	{ "stats-sequence", break_stats_sequence },
 };
 
+FIXTURE(fresh, NULL);
+
 TEST(trace_check_mutated_is_rejected_by_that_rule_alone,
      EACH(0, ARRAY_SIZE(g_mutations)))
 {
 	const struct mutation *mutation = &g_mutations[_i];
 	char expected[64];
 
-	fresh();
 	head(&g_trace);
 	mutation->build(&g_trace);
 	ck_assert_msg(run(&g_trace, "") == 1, "%s: accepted", mutation->rule);
@@ -1587,7 +1588,6 @@ TEST(trace_check_own_tracks_are_accepted)
 {
 	struct trace *trace = &g_trace;
 
-	fresh();
 	head(trace);
 	own_track(trace, 7, 50, 0);
 	own_track(trace, 8, 7, 8);
@@ -1606,7 +1606,6 @@ TEST(trace_check_own_tracks_are_accepted)
 
 TEST(trace_check_valid_is_accepted)
 {
-	fresh();
 	whole_trace(&g_trace);
 	ck_assert_msg(run(&g_trace, "") == 0, "%s", g_output);
 	ck_assert_str_eq(g_output, "");
@@ -1616,7 +1615,6 @@ TEST(trace_check_contexts_are_told_from_their_thread)
 {
 	struct state state_3 = good_state(3);
 
-	fresh();
 	head(&g_trace);
 	context_descriptor(&g_trace, 3, 103, 102, "context 7 of main");
 	state(&g_trace, &state_3);
@@ -1632,7 +1630,6 @@ TEST(trace_check_contexts_are_told_from_their_thread)
 
 TEST(trace_check_depth_of_512_is_accepted)
 {
-	fresh();
 	head(&g_trace);
 	nest(&g_trace, 512);
 	ck_assert_msg(run(&g_trace, "") == 0, "%s", g_output);
@@ -1640,7 +1637,6 @@ TEST(trace_check_depth_of_512_is_accepted)
 
 TEST(trace_check_counts_are_merged_over_threads)
 {
-	fresh();
 	whole_trace(&g_trace);
 	ck_assert_int_eq(run(&g_trace, "--counts"), 0);
 	ck_assert_str_eq(g_output, "1\tmain\n"
@@ -1652,7 +1648,6 @@ TEST(trace_check_counts_survive_cleared_names)
 {
 	struct state again = good_state(2);
 
-	fresh();
 	head(&g_trace);
 	slice(&g_trace, 2, 1);
 	again.start_ns += 1000;
@@ -1665,7 +1660,6 @@ TEST(trace_check_counts_survive_cleared_names)
 
 TEST(trace_check_counts_by_thread)
 {
-	fresh();
 	whole_trace(&g_trace);
 	ck_assert_int_eq(run(&g_trace, "--counts-by-thread"), 0);
 	ck_assert_str_eq(g_output, "10\t10\t1\tmain\n"
@@ -1676,7 +1670,6 @@ TEST(trace_check_counts_by_thread)
 
 TEST(trace_check_dump_shows_nesting)
 {
-	fresh();
 	head(&g_trace);
 	event(&g_trace, 2, 5, BEGIN, 1, NULL);
 	slice(&g_trace, 2, 2);
@@ -1692,7 +1685,6 @@ TEST(trace_check_json_has_totals)
 {
 	char bytes[32];
 
-	fresh();
 	whole_trace(&g_trace);
 	ck_assert_int_eq(run(&g_trace, "--json"), 0);
 	snprintf(bytes, sizeof(bytes), "{\"bytes\": %zu, ", g_trace.size);
@@ -1736,7 +1728,6 @@ static void switches_of_two_cpus(struct trace *trace)
 
 TEST(trace_check_sched_sums_what_threads_did)
 {
-	fresh();
 	head(&g_trace);
 	switches_of_two_cpus(&g_trace);
 	ck_assert_msg(run(&g_trace, "--sched") == 0, "%s", g_output);
@@ -1749,7 +1740,6 @@ TEST(trace_check_sched_sums_what_threads_did)
 
 TEST(trace_check_waits_are_no_other_slices)
 {
-	fresh();
 	head(&g_trace);
 	sleeps(&g_trace);
 	wait_of_thread(&g_trace, 300, 500);
@@ -1777,7 +1767,6 @@ static void kept_from(struct trace *trace, uint64_t ns)
 /* Waits of a discarded part may follow without its switches. */
 TEST(trace_check_waits_before_a_trace_has_all_are_accepted)
 {
-	fresh();
 	head(&g_trace);
 	kept_from(&g_trace, 250);
 	sleeps(&g_trace);
@@ -1798,7 +1787,6 @@ TEST(trace_check_waits_before_a_trace_has_all_are_accepted)
 
 TEST(trace_check_waits_after_the_last_switch_are_accepted)
 {
-	fresh();
 	head(&g_trace);
 	sleeps(&g_trace);
 	wait_of_thread(&g_trace, 600, 800);
@@ -1814,7 +1802,6 @@ TEST(trace_check_waits_after_the_last_switch_are_accepted)
 /* The first wait lacks its start, the second its end. */
 TEST(trace_check_waits_that_are_clipped_are_accepted)
 {
-	fresh();
 	head(&g_trace);
 	sleeps(&g_trace);
 	named_track(&g_trace, 7, 102, 0, "perfrec: waits");
@@ -1827,7 +1814,6 @@ TEST(trace_check_waits_that_are_clipped_are_accepted)
 
 TEST(trace_check_sched_by_name_splits_slices)
 {
-	fresh();
 	head(&g_trace);
 	event(&g_trace, 2, 50, BEGIN, 1, NULL); /* main: from 50 to 950 */
 	event(&g_trace, 2, 60, BEGIN, 2, NULL); /* work: from 110 to 400 */
@@ -1843,7 +1829,6 @@ TEST(trace_check_sched_by_name_splits_slices)
 
 TEST(trace_check_allow_open_accepts_open_slices)
 {
-	fresh();
 	head(&g_trace);
 	break_open_at_end(&g_trace);
 	ck_assert_int_eq(run(&g_trace, "--allow-open"), 0);
@@ -1853,7 +1838,6 @@ TEST(trace_check_allow_cut_accepts_every_cut)
 {
 	size_t first;
 
-	fresh();
 	snapshot(&g_trace, T0, 6);
 	first = g_trace.size;
 	g_trace.size = 0;
