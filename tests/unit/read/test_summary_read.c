@@ -13,6 +13,8 @@
 
 static char g_dir[sizeof(DIR_TEMPLATE)];
 static char g_path[sizeof(g_dir) + 16];
+static struct summary *g_summary;
+static char *g_text;
 
 static const char sample[] =
 	"{\"perfrec\":{\"version\":\"0.1.0\",\"wire\":1},"
@@ -45,6 +47,8 @@ static void set_up(void)
 
 static void tear_down(void)
 {
+	summary_free(&g_summary);
+	free(g_text);
 	unlink(g_path);
 	rmdir(g_dir);
 }
@@ -60,24 +64,24 @@ static int read_text(const char *text, struct summary **out)
 
 static struct summary *read_sample(void)
 {
-	struct summary *summary = NULL;
-
-	ck_assert_int_eq(read_text(sample, &summary), 0);
-	return summary;
+	ck_assert_int_eq(read_text(sample, &g_summary), 0);
+	return g_summary;
 }
 
-static char *print(struct summary *summary, size_t limit)
+/* Valid until the next call. */
+static const char *print(struct summary *summary, size_t limit)
 {
 	struct summary_print_options options = { .dir = "d",
 						 .limit = limit,
 						 .verbose = true };
-	char *text;
 	size_t size;
-	FILE *out = open_memstream(&text, &size);
+	FILE *out;
 
+	free(g_text);
+	out = open_memstream(&g_text, &size);
 	ck_assert_int_eq(summary_print(summary, &options, out), 0);
 	fclose(out);
-	return text;
+	return g_text;
 }
 
 #define ck_assert_has(text, part) \
@@ -106,8 +110,8 @@ TEST(summary_read_of_a_whole_file_has_every_field)
 	ck_assert_uint_eq(summary->function_count, 3);
 	ck_assert_uint_eq(summary->functions[0].total_ns, 1000);
 	ck_assert_uint_eq(summary->files[0].bytes, 2048);
-	summary_free(&summary);
-	ck_assert_ptr_null(summary);
+	summary_free(&g_summary);
+	ck_assert_ptr_null(g_summary);
 }
 
 TEST(summary_read_of_a_file_with_less_has_zeros)
@@ -119,7 +123,7 @@ TEST(summary_read_of_a_file_with_less_has_zeros)
 	ck_assert(!summary->exited && !summary->knows_cpu);
 	ck_assert_ptr_null(summary->command[0]);
 	ck_assert_uint_eq(summary->function_count, 0);
-	free(print(summary, 0));
+	print(summary, 0);
 	summary_free(&summary);
 }
 
@@ -153,7 +157,6 @@ TEST(summary_sort_puts_the_largest_first)
 	ck_assert_str_eq(summary->functions[2].name, "beta");
 	summary_sort(summary, SUMMARY_BY_NAME);
 	ck_assert_str_eq(summary->functions[1].name, "gamma");
-	summary_free(&summary);
 }
 
 TEST(summary_write_json_keeps_all_but_the_cut_functions)
@@ -188,13 +191,12 @@ TEST(summary_write_json_keeps_all_but_the_cut_functions)
 	json_decref(was);
 	json_decref(now);
 	free(text);
-	summary_free(&summary);
 }
 
 TEST(summary_print_tells_the_run_and_its_functions)
 {
 	struct summary *summary = read_sample();
-	char *text = print(summary, 2);
+	const char *text = print(summary, 2);
 
 	ck_assert_has(text, "'./a b' 'it'\\''s' x=1  (exit status 3)");
 	ck_assert_has(text, "wall time  2.00 ms");
@@ -203,8 +205,6 @@ TEST(summary_print_tells_the_run_and_its_functions)
 	ck_assert_has(text, "81.8    1.00 us  beta\n");
 	ck_assert_has(text, "(2 of 3 functions; all: perfrec report --limit 0");
 	ck_assert_has(text, "2.00 KiB  trace.pftrace");
-	free(text);
-	summary_free(&summary);
 }
 
 TEST(summary_print_tells_whose_each_figure_is)
@@ -222,7 +222,7 @@ TEST(summary_print_tells_whose_each_figure_is)
 		"\"name\":\"sh\"},{\"pid\":6,\"name\":\"nginx\"},{\"pid\":7}],"
 		"\"settings\":{\"alloc\":\"exact\"}}";
 	struct summary *summary;
-	char *text;
+	const char *text;
 
 	ck_assert_int_eq(read_text(several, &summary), 0);
 	text = print(summary, 0);
@@ -237,7 +237,6 @@ TEST(summary_print_tells_whose_each_figure_is)
 	ck_assert_has(text,
 		      "note       4 processes went on unrecorded when the "
 		      "recording ended: nginx (2), sh, ");
-	free(text);
 	summary_free(&summary);
 }
 
@@ -256,7 +255,7 @@ TEST(summary_print_tells_of_cpu_time_and_memory)
 		"\"settings\":{\"alloc\":\"auto\",\"cpu_hz\":99},"
 		"\"processes\":[{\"ended\":\"exit\"}]}";
 	struct summary *summary;
-	char *text;
+	const char *text;
 
 	ck_assert_int_eq(read_text(metrics, &summary), 0);
 	text = print(summary, 0);
@@ -274,24 +273,19 @@ TEST(summary_print_tells_of_cpu_time_and_memory)
 		      "a sample\n");
 	ck_assert_has(text, "so there are no calls: see perfrec report --view "
 			    "cpu and --view heap.\n");
-	free(text);
 	summary->settings.sched = true;
 	summary->totals.sched_threads = 1;
 	text = print(summary, 0);
 	ck_assert_has(text, "so there are no calls: see perfrec report --view "
 			    "cpu, --view heap and --view wait.\n");
 	ck_assert_has_not(text, "waited for");
-	free(text);
 	summary->knows_cpu = true;
 	summary->user_ns = 1900000000;
-	text = print(summary, 0);
-	ck_assert_has(text, "of all processes; user and system count only");
-	free(text);
+	ck_assert_has(print(summary, 0),
+		      "of all processes; user and system count only");
 	/* Exact numbers have no "about". */
 	summary->estimates = false;
-	text = print(summary, 0);
-	ck_assert_has(text, "allocated  1 block,");
-	free(text);
+	ck_assert_has(print(summary, 0), "allocated  1 block,");
 	summary_free(&summary);
 }
 
@@ -305,12 +299,10 @@ TEST(summary_print_counts_a_surplus_once)
 		"\"settings\":{\"sched\":true},"
 		"\"processes\":[{\"ended\":\"exit\"}]}";
 	struct summary *summary;
-	char *text;
 
 	ck_assert_int_eq(read_text(times, &summary), 0);
-	text = print(summary, 0);
-	ck_assert_has(text, "  251 ms on CPUs shown as unknown: the kernel");
-	free(text);
+	ck_assert_has(print(summary, 0),
+		      "  251 ms on CPUs shown as unknown: the kernel");
 	summary_free(&summary);
 }
 
@@ -323,18 +315,15 @@ TEST(summary_print_of_an_unknown_end_claims_nothing)
 		"\"processes\":[{\"ended\":\"exit\"},"
 		"{\"ended\":\"exec\"}]}";
 	struct summary *summary;
-	char *text;
+	const char *text;
 
 	ck_assert_int_eq(read_text(attached, &summary), 0);
 	text = print(summary, 0);
 	ck_assert_has(text, "(attached: exit status unknown)");
 	ck_assert_has(text, "wall time  0 ns\n");
 	ck_assert_has(text, "% of the run,");
-	free(text);
 	summary->settings.attached = false;
-	text = print(summary, 0);
-	ck_assert_has(text, "(exit status unknown)");
-	free(text);
+	ck_assert_has(print(summary, 0), "(exit status unknown)");
 	summary_free(&summary);
 
 	ck_assert_int_eq(read_text("{\"perfrec\":{},\"totals\":{},"
@@ -342,16 +331,15 @@ TEST(summary_print_of_an_unknown_end_claims_nothing)
 				   "{\"ended\":\"running\"}]}",
 				   &summary),
 			 0);
-	text = print(summary, 0);
-	ck_assert_has(text, "(recording ended before the program did)");
-	free(text);
+	ck_assert_has(print(summary, 0),
+		      "(recording ended before the program did)");
 	summary_free(&summary);
 }
 
 TEST(summary_print_when_recording_slowed_it_says_what_to_do)
 {
 	struct summary *summary = read_sample();
-	char *text;
+	const char *text;
 
 	summary->cost.dilation = 2.04;
 	summary->totals.threads = 1;
@@ -363,33 +351,28 @@ TEST(summary_print_when_recording_slowed_it_says_what_to_do)
 		      "2.0 x slower\n             next: ");
 	ck_assert_has(text, "--overhead 5%");
 	ck_assert_has_not(text, "self time*");
-	free(text);
 	summary->totals.threads = 2;
 	summary->cost.dilation = 200;
 	text = print(summary, 0);
 	ck_assert_has(text, "at least 50 x slower\n");
 	ck_assert_has(text, "blocked times include waits");
 	ck_assert_has(text, "self time*");
-	free(text);
 	summary->settings.overhead = 0.05;
 	text = print(summary, 0);
 	ck_assert_has_not(text, "--overhead");
 	ck_assert_has(text, "--hooks=entry");
-	free(text);
 	summary->settings.overhead = 0;
 	summary->cost.dilation = 1.29;
 	text = print(summary, 0);
 	ck_assert_has_not(text, "slower");
 	ck_assert_has_not(text, "--overhead");
-	free(text);
-	summary_free(&summary);
 }
 
 TEST(summary_print_says_when_times_are_rough)
 {
 	struct summary *summary = read_sample();
 	uint64_t left = 0;
-	char *text;
+	const char *text;
 
 	for (size_t i = 0; i < summary->function_count; i++)
 		left += summary->functions[i].self_ns;
@@ -398,28 +381,23 @@ TEST(summary_print_says_when_times_are_rough)
 	text = print(summary, 0);
 	ck_assert_has(text, "times      are without the ");
 	ck_assert_has_not(text, "rough");
-	free(text);
 	summary->cost.subtracted_ns++;
-	text = print(summary, 0);
-	ck_assert_has(text, "that is more than is left: times of small "
-			    "functions are rough");
-	free(text);
-	summary_free(&summary);
+	ck_assert_has(print(summary, 0),
+		      "that is more than is left: times of small "
+		      "functions are rough");
 }
 
 TEST(summary_print_marks_functions_that_were_muted)
 {
 	struct summary *summary = read_sample();
 	struct summary_function *one = &summary->functions[0];
-	char *text;
+	const char *text;
 
 	for (size_t i = 0; i < summary->function_count; i++) {
 		summary->functions[i].state = "span";
 		summary->functions[i].recorded = summary->functions[i].calls;
 	}
-	text = print(summary, 0);
-	ck_assert_has_not(text, "mean");
-	free(text);
+	ck_assert_has_not(print(summary, 0), "mean");
 	/* 30 of 300 calls took 21 us together. */
 	one->state = "counted";
 	one->calls = 300;
@@ -439,29 +417,20 @@ TEST(summary_print_marks_functions_that_were_muted)
 	ck_assert_has(text, "c = all calls counted");
 	ck_assert_has(text, "o = switched off");
 	ck_assert_has_not(text, "       ?  o  ");
-	free(text);
 	/* "o" is off, "?" an unknown number: off from the start. */
 	summary->functions[1].calls = summary->functions[1].recorded = 0;
-	text = print(summary, 0);
-	ck_assert_has(text, "       ?  o  ");
-	free(text);
+	ck_assert_has(print(summary, 0), "       ?  o  ");
 	/* With all functions on, all calls are known. */
 	summary->totals.functions_off = 0;
-	text = print(summary, 0);
-	ck_assert_has(text, "50.0 % of 2,000 calls have no times of their own");
-	free(text);
+	ck_assert_has(print(summary, 0),
+		      "50.0 % of 2,000 calls have no times of their own");
 	/* Fewer calls give no estimate. */
 	one->recorded = 29;
-	text = print(summary, 0);
-	ck_assert_has(text, ">21.0 us     724 ns  c  ");
-	free(text);
+	ck_assert_has(print(summary, 0), ">21.0 us     724 ns  c  ");
 	/* The same for an estimate above all measured time. */
 	one->recorded = 30;
 	one->calls = 1000000000;
-	text = print(summary, 0);
-	ck_assert_has(text, ">21.0 us     700 ns  c  ");
-	free(text);
-	summary_free(&summary);
+	ck_assert_has(print(summary, 0), ">21.0 us     700 ns  c  ");
 }
 
 static bool begins_with_over(const char *text)
@@ -476,12 +445,11 @@ TEST(summary_print_says_first_that_a_budget_was_not_kept)
 	struct summary *summary = read_sample();
 	struct summary_totals *totals = &summary->totals;
 	struct summary_cost *cost = &summary->cost;
-	char *text;
+	const char *text;
 
 	totals->overhead_reached = 0.17;
 	text = print(summary, 0);
 	ck_assert_has_not(text, "budget"); /* there was no budget */
-	free(text);
 	summary->settings.overhead = 0.05;
 	cost->hooks_ns = 100000;
 	text = print(summary, 0);
@@ -491,7 +459,6 @@ TEST(summary_print_says_first_that_a_budget_was_not_kept)
 			    "the next run knows what is called most\n");
 	ck_assert_has(text, " 17.0 % of the CPU time without perfrec; the "
 			    "budget was 5 %\n");
-	free(text);
 	/* The program's time is less than the error of the cost. */
 	totals->overhead_reached = 22;
 	text = print(summary, 0);
@@ -500,34 +467,25 @@ TEST(summary_print_says_first_that_a_budget_was_not_kept)
 			    "%: ");
 	ck_assert_has(text, " at least 92 % of the CPU time without perfrec; "
 			    "the budget was 5 %\n");
-	free(text);
 	totals->overhead_reached = 0.17;
 	summary->settings.no_cache = true;
-	text = print(summary, 0);
-	ck_assert_has(text, "called most, without --no-cache\n");
-	free(text);
+	ck_assert_has(print(summary, 0), "called most, without --no-cache\n");
 	totals->functions_recalled = 1;
-	text = print(summary, 0);
-	ck_assert_has(text, "not 5 %: exclude what is called most");
-	free(text);
+	ck_assert_has(print(summary, 0),
+		      "not 5 %: exclude what is called most");
 	totals->functions_hooked = 1;
 	text = print(summary, 0);
 	ck_assert_has(text, "not 5 %: build with perfrec cc --hooks=entry, or");
 	ck_assert_has_not(text, "is the calls build itself");
-	free(text);
 	cost->build_ns = 50000;
-	text = print(summary, 0);
-	ck_assert_has(text, "50.0 us of it is the calls build itself");
-	free(text);
+	ck_assert_has(print(summary, 0),
+		      "50.0 us of it is the calls build itself");
 	totals->patch_ns = 200000;
 	text = print(summary, 0);
 	ck_assert_has(text, "not 5 %: most of it is the start");
 	ck_assert_has(text, "with 200 us to connect functions: 17.0 %");
-	free(text);
 	cost->switches_ns = 300000;
-	text = print(summary, 0);
-	ck_assert_has(text, "(--sched off)\n");
-	free(text);
+	ck_assert_has(print(summary, 0), "(--sched off)\n");
 	/* A budget of 5 % tolerates 5.2 %. */
 	totals->overhead_reached = 0.052;
 	text = print(summary, 0);
@@ -535,33 +493,27 @@ TEST(summary_print_says_first_that_a_budget_was_not_kept)
 	ck_assert_has(text, " 5.2 % of the CPU time without perfrec; the "
 			    "budget was 5 %\n");
 	ck_assert_has_not(text, "the start waited");
-	free(text);
 	totals->held_ns = 90000000;
-	text = print(summary, 0);
-	ck_assert_has(text, "the start waited 90.0 ms until functions were "
-			    "connected\n");
-	free(text);
-	summary_free(&summary);
+	ck_assert_has(print(summary, 0),
+		      "the start waited 90.0 ms until functions were "
+		      "connected\n");
 }
 
 TEST(summary_print_says_what_was_subtracted)
 {
 	struct summary *summary = read_sample();
-	char *text = print(summary, 0);
+	const char *text = print(summary, 0);
 
 	ck_assert_has_not(text, "  times ");
-	free(text);
 	summary->cost.subtracted_ns = 5000;
-	text = print(summary, 0);
-	ck_assert_has(text, "without the 5.00 us that perfrec took in them");
-	free(text);
-	summary_free(&summary);
+	ck_assert_has(print(summary, 0),
+		      "without the 5.00 us that perfrec took in them");
 }
 
 TEST(summary_print_when_something_is_lost_says_how_much)
 {
 	struct summary *summary = read_sample();
-	char *text;
+	const char *text;
 
 	summary->totals.dropped_spans = 1234;
 	summary->totals.trace_stopped = "--max-size is reached";
@@ -571,31 +523,21 @@ TEST(summary_print_when_something_is_lost_says_how_much)
 	ck_assert_has(text, "lost       2 of the programs");
 	ck_assert_has(text, "rest of the trace: --max-size is reached");
 	ck_assert_has_not(text, "nothing");
-	free(text);
-	summary_free(&summary);
 }
 
 TEST(summary_print_when_nothing_is_instrumented_says_how_to_rebuild)
 {
 	struct summary *summary = read_sample();
-	char *text;
 
 	summary->totals.spans = 0;
 	summary->instrumented = false;
-	text = print(summary, 0);
-	ck_assert_has(text, "perfrec cc gcc -g");
-	free(text);
-	summary_free(&summary);
+	ck_assert_has(print(summary, 0), "perfrec cc gcc -g");
 }
 
 TEST(summary_print_of_hostile_names_has_no_control_characters)
 {
 	struct summary *summary = read_sample();
-	char *text;
 
 	summary->functions[0].name = "a\033[2J\nb\x7f\xc2\x9b\xc3\xa9";
-	text = print(summary, 0);
-	ck_assert_has(text, "a?[2J?b??\xc3\xa9\n");
-	free(text);
-	summary_free(&summary);
+	ck_assert_has(print(summary, 0), "a?[2J?b??\xc3\xa9\n");
 }

@@ -234,6 +234,20 @@ static void end_with(pid_t pid, pid_t tid, uint64_t ns)
 	end(pid, tid);
 }
 
+/* A thread begins, gets @samples, and ends after @ns. */
+static void ran(pid_t tid, const char *text, int samples, uint64_t ns)
+{
+	begin(tid, text);
+	sample(PID, tid, samples);
+	end_with(PID, tid, ns);
+}
+
+static void settle(int passes)
+{
+	for (int i = 0; i < passes; i++)
+		cpu_threads_settle(&g.threads, 2, 2);
+}
+
 /* --- results ------------------------------------------------------------- */
 
 static const char *string(int64_t number)
@@ -315,8 +329,7 @@ TEST(records_of_a_thread_may_come_in_any_order)
 	cpu_threads_settle(&g.threads, 2, 2);
 	sample(PID, WORKER, 2);
 	count(PID, WORKER, 5 * MS);
-	cpu_threads_settle(&g.threads, 2, 2);
-	cpu_threads_settle(&g.threads, 2, 2);
+	settle(2);
 	ck_assert_uint_eq(g.threads.count, 0);
 	finish(25 * MS);
 	ck_assert_int_eq(sum(NULL, NULL, 0), 2);
@@ -332,8 +345,7 @@ TEST(thread_is_kept_for_some_passes_after_its_end)
 		cpu_threads_settle(&g.threads, 2, 2);
 	ck_assert_uint_eq(g.threads.count, 1);
 	end_with(PID, WORKER, 9 * MS);
-	cpu_threads_settle(&g.threads, 2, 2);
-	cpu_threads_settle(&g.threads, 2, 2);
+	settle(2);
 	ck_assert_uint_eq(g.threads.count, 1);
 	cpu_threads_settle(&g.threads, 2, 2);
 	ck_assert_uint_eq(g.threads.count, 0);
@@ -343,9 +355,7 @@ TEST(thread_is_kept_for_some_passes_after_its_end)
 
 TEST(id_that_is_used_again_is_another_thread)
 {
-	begin(WORKER, "first");
-	sample(PID, WORKER, 2);
-	end_with(PID, WORKER, 22 * MS);
+	ran(WORKER, "first", 2, 22 * MS);
 	begin(WORKER, "second");
 	ck_assert_uint_eq(g.threads.count, 2);
 	sample(PID, WORKER, 1);
@@ -360,9 +370,7 @@ TEST(id_that_is_used_again_is_another_thread)
 
 TEST(thread_without_a_sample_was_short_or_displaced)
 {
-	begin(WORKER, "worker");
-	sample(PID, WORKER, 2);
-	end_with(PID, WORKER, 20 * MS);
+	ran(WORKER, "worker", 2, 20 * MS);
 	begin(OTHER, "short");
 	end_with(PID, OTHER, 4 * MS);
 	/* More than a period without a sample: the kernel gave it to another
@@ -449,9 +457,7 @@ TEST(time_that_swaps_took_is_not_of_the_kernel)
 
 TEST(time_that_the_kernel_hides_is_its_own)
 {
-	begin(WORKER, "worker");
-	sample(PID, WORKER, 3);
-	end_with(PID, WORKER, 56 * MS);
+	ran(WORKER, "worker", 3, 56 * MS);
 	finish(56 * MS);
 	/* two entire periods without a sample; the rest is scaled */
 	ck_assert_int_eq(sum(NULL, "[kernel]", 0), 2);
@@ -469,11 +475,8 @@ TEST(thread_that_never_told_gets_what_is_left)
 	begin(WORKER, "worker");
 	sample(PID, WORKER, 2);
 	end(PID, WORKER);
-	begin(OTHER, "other");
-	sample(PID, OTHER, 3);
-	end_with(PID, OTHER, 31 * MS);
-	for (int i = 0; i < 5; i++)
-		cpu_threads_settle(&g.threads, 2, 2);
+	ran(OTHER, "other", 3, 31 * MS);
+	settle(5);
 	/* the first thread waits for the end of the recording */
 	ck_assert_uint_eq(g.threads.count, 1);
 	ck_assert_uint_eq(g.threads.silent, 1);
@@ -489,11 +492,8 @@ TEST(thread_of_which_a_count_was_lost_gets_the_rest)
 	sample(PID, WORKER, 2);
 	count(PID, WORKER, 8 * MS);
 	end(PID, WORKER);
-	begin(OTHER, "other");
-	sample(PID, OTHER, 3);
-	end_with(PID, OTHER, 31 * MS);
-	for (int i = 0; i < 5; i++)
-		cpu_threads_settle(&g.threads, 2, 2);
+	ran(OTHER, "other", 3, 31 * MS);
+	settle(5);
 	ck_assert_uint_eq(g.threads.silent, 1);
 	finish(31 * MS + 21 * MS);
 	ck_assert_int_eq(ns_of("worker"), 21 * MS);
@@ -506,8 +506,7 @@ TEST(count_that_comes_late_ends_the_waiting)
 	sample(PID, WORKER, 2);
 	count(PID, WORKER, 8 * MS);
 	end(PID, WORKER);
-	for (int i = 0; i < 5; i++)
-		cpu_threads_settle(&g.threads, 2, 2);
+	settle(5);
 	ck_assert_uint_eq(g.threads.silent, 1);
 	count(PID, WORKER, 14 * MS);
 	cpu_threads_settle(&g.threads, 2, 2);
@@ -535,12 +534,8 @@ TEST(threads_that_never_told_share_by_their_samples)
  * 5 % of its time in [short threads]. */
 TEST(time_of_nobody_is_that_of_all_threads)
 {
-	begin(WORKER, "worker");
-	sample(PID, WORKER, 2);
-	end_with(PID, WORKER, 20 * MS);
-	begin(OTHER, "other");
-	sample(PID, OTHER, 1);
-	end_with(PID, OTHER, 10 * MS);
+	ran(WORKER, "worker", 2, 20 * MS);
+	ran(OTHER, "other", 1, 10 * MS);
 	finish(36 * MS);
 	ck_assert_int_eq(ns_of(NULL), 36 * MS);
 	ck_assert_int_le(llabs(ns_of("worker") - (int64_t)(24 * MS)), 10);
@@ -550,11 +545,8 @@ TEST(time_of_nobody_is_that_of_all_threads)
 
 TEST(time_of_nobody_is_that_of_short_threads_at_last)
 {
-	begin(WORKER, "worker");
-	sample(PID, WORKER, 2);
-	end_with(PID, WORKER, 20 * MS);
-	for (int i = 0; i < 5; i++)
-		cpu_threads_settle(&g.threads, 2, 2);
+	ran(WORKER, "worker", 2, 20 * MS);
+	settle(5);
 	finish(26 * MS);
 	ck_assert_int_eq(ns_of("worker"), 20 * MS);
 	ck_assert_int_eq(sum(NULL, "[short threads]", 1), 6 * MS);
@@ -562,9 +554,7 @@ TEST(time_of_nobody_is_that_of_short_threads_at_last)
 
 TEST(totals_below_the_counts_take_nothing_away)
 {
-	begin(WORKER, "worker");
-	sample(PID, WORKER, 2);
-	end_with(PID, WORKER, 20 * MS);
+	ran(WORKER, "worker", 2, 20 * MS);
 	begin(OTHER, "silent");
 	sample(PID, OTHER, 1);
 	end(PID, OTHER);
@@ -578,15 +568,12 @@ TEST(totals_below_the_counts_take_nothing_away)
 
 TEST(child_has_times_of_its_own)
 {
-	begin(WORKER, "worker");
-	sample(PID, WORKER, 2);
-	end_with(PID, WORKER, 20 * MS);
+	ran(WORKER, "worker", 2, 20 * MS);
 	name(PID, MAIN, "main", false);
 	fork_from(PID, MAIN, CHILD, CHILD);
 	sample(CHILD, CHILD, 3);
 	end_with(CHILD, CHILD, 33 * MS);
-	for (int i = 0; i < 5; i++)
-		cpu_threads_settle(&g.threads, 2, 2);
+	settle(5);
 	finish(53 * MS);
 	/* a thread inherits the name of its creator */
 	ck_assert_int_eq(ns_of("main"), 33 * MS);
@@ -600,8 +587,7 @@ TEST(child_without_a_sample_is_in_the_account)
 	sample(PID, MAIN, 1);
 	fork_from(PID, MAIN, CHILD, CHILD);
 	end_with(CHILD, CHILD, 4 * MS);
-	for (int i = 0; i < 5; i++)
-		cpu_threads_settle(&g.threads, 2, 2);
+	settle(5);
 	end_with(PID, MAIN, 10 * MS);
 	finish(14 * MS);
 	ck_assert_int_eq(ns_of(NULL), 10 * MS);
@@ -694,8 +680,7 @@ TEST(thousands_of_threads_are_told_apart)
 	ck_assert_uint_eq(g.threads.count, ALL);
 	for (pid_t i = 0; i < ALL; i++)
 		end_with(PID, WORKER + i, i % 2 ? 3 * MS : 12 * MS);
-	for (int i = 0; i < 4; i++)
-		cpu_threads_settle(&g.threads, 2, 2);
+	settle(4);
 	ck_assert_uint_eq(g.threads.count, 0);
 	finish(ALL / 2 * 15 * MS);
 	ck_assert_int_eq(ns_of("odd"), ALL / 2 * 3 * MS);
@@ -862,8 +847,7 @@ TEST(thread_ran_from_switch_to_switch)
 	switch_at(WORKER, 107 * MS, true, false);
 	switch_at(WORKER, 200 * MS, false, false);
 	end_at(WORKER, 206 * MS);
-	for (int i = 0; i < 5; i++)
-		cpu_threads_settle(&g.threads, 2, 2);
+	settle(5);
 	ck_assert_uint_eq(g.threads.count, 0);
 	ck_assert_uint_eq(g.threads.counted_ns, 13 * MS);
 	finish(13 * MS);
@@ -907,8 +891,7 @@ TEST(exec_ends_all_threads_of_its_process)
 	ck_assert_uint_eq(take(OTHER, event, 8), 2);
 	ck_assert_uint_eq(event[1].kind, KERNEL_EXIT);
 	ck_assert_uint_eq(event[1].ns, 104 * MS);
-	for (int i = 0; i < 5; i++)
-		cpu_threads_settle(&g.threads, 2, 2);
+	settle(5);
 	ck_assert_uint_eq(g.threads.count, 0);
 	ck_assert_uint_eq(g.threads.counted_ns, 7 * MS);
 	ck_assert_uint_eq(g.recording->sums.totals.sched.silent_on_ns, 4 * MS);
@@ -972,8 +955,7 @@ TEST(thread_of_which_switches_were_lost_gets_the_rest)
 	switch_at(WORKER, 150 * MS, true, false);
 	switch_at(WORKER, 160 * MS, false, false);
 	end_at(WORKER, 163 * MS);
-	for (int i = 0; i < 5; i++)
-		cpu_threads_settle(&g.threads, 2, 2);
+	settle(5);
 	ck_assert_uint_eq(g.threads.silent, 1);
 	ck_assert_uint_eq(g.threads.counted_ns, 3 * MS);
 	end_at(OTHER, 170 * MS);
@@ -1096,8 +1078,7 @@ TEST(thread_that_recorded_nothing_counts_for_the_recording)
 	ck_assert_uint_eq(take(OTHER, event, 8), 2);
 	end_at(OTHER, 70);
 	ck_assert_uint_eq(take(OTHER, event, 8), 1);
-	for (int i = 0; i < 3; i++)
-		cpu_threads_settle(&g.threads, 2, 2);
+	settle(3);
 	ck_assert_uint_eq(g.threads.count, 0);
 	ck_assert_uint_eq(sched->silent_threads, 1);
 	ck_assert_uint_eq(sched->silent_on_ns, 20);
