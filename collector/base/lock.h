@@ -111,6 +111,15 @@ static inline void lock_release(struct lock *lock)
 	pthread_mutex_unlock(&lock->mutex);
 }
 
+/* The value that the expression @value has while the thread holds @lock. */
+#define LOCKED(lock, value)                    \
+	({                                     \
+		lock_acquire(lock);            \
+		__auto_type locked_ = (value); \
+		lock_release(lock);            \
+		locked_;                       \
+	})
+
 /* Releases @lock, waits for @condition, and takes @lock again. May return
  * without a signal. */
 static inline void lock_wait(struct lock *lock, pthread_cond_t *condition)

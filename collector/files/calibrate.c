@@ -27,32 +27,17 @@ static struct lock g_lock = LOCK_INITIALIZER(CALIBRATE);
 
 double calibrate_own_ns(enum own_cost_kind kind, bool ticks)
 {
-	double ns;
-
-	lock_acquire(&g_lock);
-	ns = own_cost_ns(kind, ticks);
-	lock_release(&g_lock);
-	return ns;
+	return LOCKED(&g_lock, own_cost_ns(kind, ticks));
 }
 
 struct own_cost_halves calibrate_own_halves(enum own_cost_kind kind, bool ticks)
 {
-	struct own_cost_halves halves;
-
-	lock_acquire(&g_lock);
-	halves = own_cost_halves(kind, ticks);
-	lock_release(&g_lock);
-	return halves;
+	return LOCKED(&g_lock, own_cost_halves(kind, ticks));
 }
 
 double calibrate_own_sample_ns(uint32_t stack_bytes)
 {
-	double ns;
-
-	lock_acquire(&g_lock);
-	ns = own_cost_sample_ns(stack_bytes);
-	lock_release(&g_lock);
-	return ns;
+	return LOCKED(&g_lock, own_cost_sample_ns(stack_bytes));
 }
 
 /* Returns the ns to touch a page of @fd. Touches several pages at once, as the

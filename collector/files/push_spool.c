@@ -217,12 +217,7 @@ unsigned int push_spool_remove(struct push_spool *spool, bool keep_counters)
 
 struct push_spool_counts push_spool_counts(struct push_spool *spool)
 {
-	struct push_spool_counts counts;
-
-	lock_acquire(&spool->lock);
-	counts = spool->counts;
-	lock_release(&spool->lock);
-	return counts;
+	return LOCKED(&spool->lock, spool->counts);
 }
 
 bool push_spool_has_room(struct push_spool *spool)

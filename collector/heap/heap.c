@@ -205,12 +205,7 @@ uint32_t heap_site(struct heap *heap, uint32_t owner, uint32_t stack)
 
 uint32_t heap_site_count(struct heap *heap)
 {
-	uint32_t count;
-
-	lock_acquire(&heap->lock);
-	count = heap->site_count;
-	lock_release(&heap->lock);
-	return count;
+	return LOCKED(&heap->lock, heap->site_count);
 }
 
 const struct heap_site *heap_get_site(const struct heap *heap, uint32_t site)

@@ -361,12 +361,7 @@ bool map_log_next(struct map_log *log, int32_t pid, size_t *index,
 
 uint64_t map_log_lost(struct map_log *log)
 {
-	uint64_t lost;
-
-	lock_acquire(&log->lock);
-	lost = log->lost + log->page_lost;
-	lock_release(&log->lock);
-	return lost;
+	return LOCKED(&log->lock, log->lost + log->page_lost);
 }
 
 /* log->lock held. Searches backwards: generations of a process only grow, and

@@ -185,12 +185,8 @@ static bool is_new_image(struct modules *modules, const struct maps_line *line)
 static bool is_line_covered(struct modules *modules,
 			    const struct maps_line *line)
 {
-	bool is_covered;
-
-	lock_acquire(&modules->lock);
-	is_covered = load_map_open(&modules->map, line->start, line->end);
-	lock_release(&modules->lock);
-	return is_covered;
+	return LOCKED(&modules->lock,
+		      load_map_open(&modules->map, line->start, line->end));
 }
 
 static bool is_descriptor_lack(int err)
@@ -652,12 +648,7 @@ static int read_map_nowait(struct modules *modules)
 
 bool modules_are_behind(struct modules *modules)
 {
-	bool are;
-
-	lock_acquire(&modules->lock);
-	are = modules->is_behind;
-	lock_release(&modules->lock);
-	return are;
+	return LOCKED(&modules->lock, modules->is_behind);
 }
 
 /* --- life ----------------------------------------------------------------- */

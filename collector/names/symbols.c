@@ -912,13 +912,10 @@ struct symbol_file *symbol_file_get(struct symbol_file *view)
 
 struct symbol_file *symbol_file_get_common(struct symbol_file *view)
 {
-	struct symbol_file *common;
 	bool ignored;
 
-	lock_acquire(&view->file->all->lock);
-	common = get_view(view->file, NULL, &ignored);
-	lock_release(&view->file->all->lock);
-	return common;
+	return LOCKED(&view->file->all->lock,
+		      get_view(view->file, NULL, &ignored));
 }
 
 void symbol_file_put(struct symbol_file **view_ptr)
@@ -1179,12 +1176,7 @@ const char *symbol_file_new_error(struct symbol_file *view)
 
 bool symbol_file_is_late(struct symbol_file *view)
 {
-	bool is_late;
-
-	lock_acquire(&view->file->lock);
-	is_late = view->file->is_late;
-	lock_release(&view->file->lock);
-	return is_late;
+	return LOCKED(&view->file->lock, view->file->is_late);
 }
 
 bool symbol_file_is_foreign(struct symbol_file *view)

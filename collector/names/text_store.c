@@ -146,10 +146,5 @@ const char *text_store_text(struct text_store *store, const char *text)
 
 uint64_t text_store_bytes(struct text_store *store)
 {
-	uint64_t bytes;
-
-	lock_acquire(&store->lock);
-	bytes = store->bytes;
-	lock_release(&store->lock);
-	return bytes;
+	return LOCKED(&store->lock, store->bytes);
 }

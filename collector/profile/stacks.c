@@ -92,12 +92,7 @@ uint32_t stacks_child(struct stacks *stacks, uint32_t parent,
 				   .generation = frame->generation,
 				   .kind = frame->kind,
 				   .parent = parent };
-	uint32_t stack;
-
-	lock_acquire(&stacks->lock);
-	stack = intern_node(stacks, &node);
-	lock_release(&stacks->lock);
-	return stack;
+	return LOCKED(&stacks->lock, intern_node(stacks, &node));
 }
 
 uint32_t stacks_below(struct stacks *stacks, uint32_t root, uint32_t stack)
@@ -120,12 +115,7 @@ uint32_t stacks_below(struct stacks *stacks, uint32_t root, uint32_t stack)
 
 static struct node stack_node_of(struct stacks *stacks, uint32_t stack)
 {
-	struct node node;
-
-	lock_acquire(&stacks->lock);
-	node = node_at(stacks, stack);
-	lock_release(&stacks->lock);
-	return node;
+	return LOCKED(&stacks->lock, node_at(stacks, stack));
 }
 
 uint32_t stacks_parent(struct stacks *stacks, uint32_t stack)
@@ -161,20 +151,10 @@ const char *stacks_frame_name(uint64_t name)
 
 uint32_t stacks_count(struct stacks *stacks)
 {
-	uint32_t count;
-
-	lock_acquire(&stacks->lock);
-	count = stacks->nodes.count + FIRST;
-	lock_release(&stacks->lock);
-	return count;
+	return LOCKED(&stacks->lock, stacks->nodes.count + FIRST);
 }
 
 uint64_t stacks_lost(struct stacks *stacks)
 {
-	uint64_t lost;
-
-	lock_acquire(&stacks->lock);
-	lost = stacks->lost;
-	lock_release(&stacks->lock);
-	return lost;
+	return LOCKED(&stacks->lock, stacks->lost);
 }

@@ -512,12 +512,7 @@ void tracks_finish(struct tracks *tracks)
 
 struct tracks_counts tracks_counts(struct tracks *tracks)
 {
-	struct tracks_counts counts;
-
-	lock_acquire(&tracks->lock);
-	counts = tracks->counts;
-	lock_release(&tracks->lock);
-	return counts;
+	return LOCKED(&tracks->lock, tracks->counts);
 }
 
 int tracks_new(uint64_t process, struct tracks *parent, struct sites *sites,

@@ -368,13 +368,9 @@ size_t cpu_take(struct cpu_group *group, pid_t tid, uint64_t alive_ns,
 		struct kernel_event *out, size_t room,
 		struct sched_track *before)
 {
-	size_t count;
-
-	lock_acquire(&group->sampler->lock);
-	count = cpu_threads_take(&group->threads, tid, alive_ns, out, room,
-				 before);
-	lock_release(&group->sampler->lock);
-	return count;
+	return LOCKED(&group->sampler->lock,
+		      cpu_threads_take(&group->threads, tid, alive_ns, out,
+				       room, before));
 }
 
 void cpu_take_no_more(struct cpu_group *group, pid_t tid, uint64_t alive_ns)

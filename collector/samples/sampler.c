@@ -191,12 +191,7 @@ bool lane_post(struct lane *lane, struct sample *sample,
 
 uint64_t lane_lost_stacks(struct lane *lane, const struct samples_lost *lost)
 {
-	uint64_t stacks;
-
-	lock_acquire(&lane->lock);
-	stacks = lost->stacks;
-	lock_release(&lane->lock);
-	return stacks;
+	return LOCKED(&lane->lock, lost->stacks);
 }
 
 void lane_lose(struct lane *lane, uint64_t count, uint64_t weight_ns,

@@ -187,12 +187,7 @@ static int sum_all(struct pull_request *request)
 
 static bool is_ready(const struct pull_item *item)
 {
-	bool ready;
-
-	lock_acquire(&g_profiles.lock);
-	ready = item->done && item->has_sums;
-	lock_release(&g_profiles.lock);
-	return ready;
+	return LOCKED(&g_profiles.lock, item->done && item->has_sums);
 }
 
 /* Waits for the @seconds of the profile. Returns 0, -ESHUTDOWN or -ENOENT. */

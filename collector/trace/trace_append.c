@@ -356,12 +356,8 @@ void trace_file_append_last(struct trace_file *file, const void *packets,
 
 bool trace_file_has(struct trace_file *file, uint32_t sequence)
 {
-	bool has;
-
-	lock_acquire(&file->write_lock);
-	has = sequences_know(&file->sequences, sequence);
-	lock_release(&file->write_lock);
-	return has;
+	return LOCKED(&file->write_lock,
+		      sequences_know(&file->sequences, sequence));
 }
 
 int trace_file_stopped(struct trace_file *file)
@@ -378,12 +374,7 @@ uint64_t trace_file_last_ns(struct trace_file *file)
 
 bool trace_file_is_compressed(struct trace_file *file)
 {
-	bool compressing;
-
-	lock_acquire(&file->lock);
-	compressing = file->compressing;
-	lock_release(&file->lock);
-	return compressing;
+	return LOCKED(&file->lock, file->compressing);
 }
 
 uint64_t trace_file_unpacked_bytes(struct trace_file *file)
