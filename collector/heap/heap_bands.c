@@ -11,7 +11,7 @@
 
 #include "collector/base/random.h"
 #include "collector/base/utf8.h"
-#include "collector/heap/process_heap.h"
+#include "collector/heap/process_heap_inner.h"
 #include "collector/names/modules.h"
 #include "collector/options/collect_options.h"
 #include "collector/record/recording.h"

@@ -15,7 +15,7 @@
 #include <time.h>
 
 #include "collector/base/clock.h"
-#include "collector/heap/process_heap.h"
+#include "collector/heap/process_heap_inner.h"
 #include "collector/record/recording.h"
 #include "collector/samples/trace_stacks.h"
 #include "collector/trace/packet.h"

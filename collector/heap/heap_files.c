@@ -16,7 +16,7 @@
 #include "collector/base/lock.h"
 #include "collector/heap/heap_bands.h"
 #include "collector/heap/heap_dump.h"
-#include "collector/heap/process_heap.h"
+#include "collector/heap/process_heap_inner.h"
 #include "collector/names/modules.h"
 #include "collector/options/collect_options.h"
 #include "collector/output/comments.h"

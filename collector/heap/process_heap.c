@@ -21,6 +21,7 @@
 #include "collector/base/log.h"
 #include "collector/base/random.h"
 #include "collector/heap/heap_spread.h"
+#include "collector/heap/process_heap_inner.h"
 #include "collector/names/modules.h"
 #include "collector/options/collect_options.h"
 #include "collector/profile/stacks.h"

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "collector/heap/process_heap.h"
+#include "collector/heap/process_heap_inner.h"
 #include "collector/profile/stacks.h"
 #include "collector/record/arena.h"
 #include "collector/record/process.h"
