@@ -21,6 +21,7 @@
 #define atom_store_sc(p, v) __atomic_store_n((p), (v), __ATOMIC_SEQ_CST)
 #define atom_add_rlx(p, v) __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 #define atom_add_sc(p, v) __atomic_fetch_add((p), (v), __ATOMIC_SEQ_CST)
+#define atom_or_rlx(p, v) __atomic_fetch_or((p), (v), __ATOMIC_RELAXED)
 #define atom_or_sc(p, v) __atomic_fetch_or((p), (v), __ATOMIC_SEQ_CST)
 #define atom_xchg_sc(p, v) __atomic_exchange_n((p), (v), __ATOMIC_SEQ_CST)
 

@@ -150,8 +150,15 @@ enum sync_kind {
 	SYNC_THREAD = 7,
 	SYNC_ONCE = 8, /* RELEASE: it has run; waiters may be awake already */
 	SYNC_FUTEX = 9, /* by syscall(); RELEASE: it woke a thread */
+	/* No WAIT. RELEASE: data, or the end, from a descriptor of page.awaited.
+	 * The object is its inode, or SYNC_NUMBERED with its number; the
+	 * number is 1 if it may only be the end. */
+	SYNC_DESCRIPTOR = 10,
 	SYNC_KINDS, /* not a kind */
 };
+
+/* A descriptor without an inode of its own, such as an eventfd. */
+#define SYNC_NUMBERED (1ULL << 47)
 
 enum sync_result {
 	SYNC_GOT = 0,

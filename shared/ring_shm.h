@@ -46,6 +46,8 @@
 #define SLOT_COUNT_DEFAULT 8192
 #define SLOT_NAME_BYTES 16 /* TASK_COMM_LEN, the NUL included */
 #define ARGUMENT_BYTES 4096 /* of a command line */
+#define AWAITED_BYTES (SHM_LINE - 24)
+#define AWAITED_MAX (8 * AWAITED_BYTES) /* descriptors below it have a bit */
 #define DLOPENERS 16 /* calls of dlopen() whose process is known */
 
 #define RING_CELLS_MIN 4096 /*  64 KiB */
@@ -173,7 +175,8 @@ struct page_shm {
 			   * was forked: a forked child sends WIRE_CHILD */
 	uint32_t writing_text; /* 1: the collector changes text while control
 				* holds the program: row UNHELD of RING.md */
-	uint8_t pad2[SHM_LINE - 24];
+	uint8_t awaited[AWAITED_BYTES]; /* bits by descriptor: a thread has
+					 * waited for data from it */
 
 	struct doorbell_shm doorbell[DOORBELLS];
 

@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#define WIRE_VERSION 27u
+#define WIRE_VERSION 28u
 #define WIRE_HELLO_MAGIC 0x6f6c6c6568637270ULL /* "prchello" */
 #define WIRE_REGRET_MAGIC 0x7465726765726370ULL /* "pcregret" */
 #define WIRE_CHILD_MAGIC 0x646c696863637270ULL /* "prcchild" */

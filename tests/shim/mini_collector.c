@@ -125,6 +125,8 @@ int mini_collector_hear(struct mini_collector *mini, uint32_t control)
 			  MAP_SHARED | MAP_NORESERVE, arena, 0);
 	if (mini->page == MAP_FAILED)
 		err(1, "mmap of the arena");
+	if (mini->awaited)
+		memset(mini->page->awaited, 0xff, sizeof(mini->page->awaited));
 	mini->page->control = control;
 	close(arena);
 	return peer;

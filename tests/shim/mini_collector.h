@@ -7,6 +7,7 @@
 #ifndef PERFREC_TESTS_SHIM_MINI_COLLECTOR_H
 #define PERFREC_TESTS_SHIM_MINI_COLLECTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -20,6 +21,7 @@ struct mini_collector {
 	int listener;
 	struct liveness_shm *liveness;
 	int liveness_fd;
+	bool awaited; /* marks all descriptors, in the arena of the next hello */
 	struct page_shm *page; /* after mini_collector_accept() */
 	struct wire_hello hello;
 	int thunk_fd, mem_fd; /* -1: not received */

@@ -15,12 +15,14 @@
 #include "tests/suite.h"
 
 static struct mini_collector g_mini;
+static bool g_awaited; /* descriptors are marked */
 
 /* The records of all threads. */
 struct found {
 	uint32_t waits, got, timed_out, failed, releases;
 	uint32_t kinds[SYNC_KINDS]; /* of releases */
 	uint32_t waited[SYNC_KINDS]; /* kinds of waits */
+	uint32_t files_ended, numbered; /* records of descriptors */
 	uint32_t owned; /* waits that saw an owner */
 	/* Each test also joins threads; these do not count above. */
 	uint32_t joins, joined, ends;
@@ -70,6 +72,10 @@ static void take_record(struct found *found, const struct record *cells,
 	default:
 		found->releases++;
 		found->kinds[value]++;
+		if (value == SYNC_DESCRIPTOR) {
+			found->files_ended += cells[1].clock == 1;
+			found->numbered += cells[1].word >> 47;
+		}
 		found->releaser = tid;
 	}
 }
@@ -107,6 +113,7 @@ static void run_victim(struct found *found, const char *victim, char *argv[],
 	snprintf(path, sizeof(path), "tests/shim/victims/%s", victim);
 	argv[0] = (char *)mini_build_path(path);
 	mini_collector_start(&g_mini);
+	g_mini.awaited = g_awaited;
 	pid = mini_spawn(&g_mini, mini_build_path("libperfrec_preload.so"),
 			 argv);
 	mini_collector_accept(&g_mini, settings, CONTROL_ON);
@@ -122,6 +129,7 @@ static struct found run_sync(const char *test, uint32_t asks)
 	struct found found = { .one = strcmp(test, "condition") != 0 &&
 				      strcmp(test, "c11") != 0 &&
 				      strcmp(test, "once_left") != 0 &&
+				      strcmp(test, "writes") != 0 &&
 				      strcmp(test, "cancelled") != 0 };
 
 	run_victim(&found, "sync_victim", argv, asks);
@@ -288,6 +296,23 @@ TEST(sync_joins_and_ends_of_threads_are_recorded)
 	ck_assert_uint_eq(found.joined, 1);
 	ck_assert_uint_eq(found.ends, 1);
 	ck_assert_uint_eq(found.waits + found.releases, 0);
+}
+
+TEST(sync_writes_to_awaited_descriptors_are_recorded)
+{
+	struct found found;
+
+	g_awaited = true;
+	found = run_sync("writes", WIRE_ASK_SYNC);
+	ck_assert_uint_eq(found.kinds[SYNC_DESCRIPTOR], 10);
+	ck_assert_uint_eq(found.files_ended, 2);
+	ck_assert_uint_eq(found.numbered, 1);
+	g_awaited = false;
+	found = run_sync("writes", WIRE_ASK_SYNC);
+	ck_assert_uint_eq(found.releases, 0);
+	g_awaited = true;
+	found = run_sync("writes", 0);
+	ck_assert_uint_eq(found.releases, 0);
 }
 
 struct cancel_test {

@@ -4,6 +4,7 @@
  * Exits with 0 if they behave as without the shim.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/futex.h>
 #include <linux/seccomp.h>
@@ -15,8 +16,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -638,6 +642,35 @@ static void alone(void)
 	}
 }
 
+/* Ten calls that give data to another end, or end it. */
+static void writes(void)
+{
+	struct iovec part = { .iov_base = "x", .iov_len = 1 };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct mmsghdr messages = { .msg_hdr = message };
+	int ends[2], pair[2], event = eventfd(0, 0), null;
+
+	null = open("/dev/null", O_WRONLY);
+	must(!pipe(ends));
+	must(!socketpair(AF_UNIX, SOCK_STREAM, 0, pair));
+	must(write(ends[1], "x", 1) == 1);
+	must(writev(ends[1], &part, 1) == 1);
+	must(send(pair[0], "x", 1, 0) == 1);
+	must(sendto(pair[0], "x", 1, 0, NULL, 0) == 1);
+	must(sendmsg(pair[0], &message, 0) == 1);
+	must(sendmmsg(pair[0], &messages, 1, 0) == 1);
+	must(write(pair[0], "x", 1) == 1);
+	must(!eventfd_write(event, 1));
+	must(!shutdown(pair[0], SHUT_WR));
+	must(!close(ends[1]));
+	/* No other end, and no file. */
+	must(write(null, "x", 1) == 1);
+	must(!close(null));
+	errno = 0;
+	must(write(null, "x", 1) == -1 && errno == EBADF);
+	must(close(-1) == -1);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -665,6 +698,7 @@ static const struct {
 	{ "join", join },
 	{ "c11", c11 },
 	{ "filtered", filtered },
+	{ "writes", writes },
 };
 
 int main(int argc, char **argv)
