@@ -31,6 +31,7 @@
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
+#include "collector/samples/wait_call.h"
 #include "collector/samples/wait_places.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/trace_file.h"
@@ -127,6 +128,7 @@ static void list_event(struct process_locks *locks,
 		       const struct lock_event *event)
 {
 	const struct recording_setup *setup = recording_setup(locks->recording);
+	struct modules *modules = event->wake.modules;
 	bool has_room, post = false;
 
 	lock_acquire(&locks->lock);
@@ -139,8 +141,10 @@ static void list_event(struct process_locks *locks,
 		locks->posted |= post;
 	}
 	lock_release(&locks->lock);
-	if (!has_room)
+	if (!has_room) {
+		modules_put(&modules);
 		trace_file_leave_out(setup->trace);
+	}
 	if (post)
 		jobs_post(setup->jobs, &locks->job);
 }
@@ -218,18 +222,19 @@ static pid_t tid_of(struct process_locks *locks, uint32_t number)
 	return tid;
 }
 
-/* Counts whether @woke, by the records, is the kernel's waker of @wait. */
-static void count_proof(struct process_locks *locks, const struct hold *woke,
+/* Counts whether @tid, by the records, is the kernel's waker of @wait; 0:
+ * unknown. */
+static void count_proof(struct lock_proof *proof, pid_t tid,
 			const struct lock_wait *wait)
 {
 	uint64_t ns = wait->to_ns - MIN(wait->to_ns, wait->from_ns);
 
-	if (!woke->ns)
-		locks->unknown_ns += ns;
-	else if (tid_of(locks, woke->by.thread) == wait->waker.tid)
-		locks->right_ns += ns;
+	if (!tid)
+		proof->unknown_ns += ns;
+	else if (tid == wait->waker.tid)
+		proof->right_ns += ns;
 	else
-		locks->wrong_ns += ns;
+		proof->wrong_ns += ns;
 }
 
 /* The parts of a wait, by holder. */
@@ -440,7 +445,9 @@ static void prove_waker(struct process_locks *locks,
 	if (!waker->name || wait->result != SYNC_GOT ||
 	    (wait->kind == SYNC_CONDITION && wait->count > 1))
 		return;
-	count_proof(locks, &event->woke, wait);
+	count_proof(&locks->of_locks,
+		    event->woke.ns ? tid_of(locks, event->woke.by.thread) : 0,
+		    wait);
 	event->waker = *waker;
 	event->woke = (struct hold){ 0 };
 	while (i-- && !event->woke.ns &&
@@ -499,6 +506,27 @@ static void follow_holds(struct process_locks *locks, struct known_lock *known,
 	}
 }
 
+/* Sets event->wake to the write that ended @wait, if that was one for data and the
+ * kernel names no other thread. */
+static void find_write(struct process_locks *locks,
+		       const struct lock_wait *wait, struct lock_event *event)
+{
+	struct wakes *wakes = recording_setup(locks->recording)->wakes;
+	bool is_known;
+
+	event->waker = wait->waker;
+	if (!wakes || !wait_call_reads((long)wait->call - 1))
+		return;
+	is_known = wakes_find(wakes, tid_of(locks, wait->thread), wait->from_ns,
+			      wait->to_ns, &event->wake);
+	/* Within the machine, too, a network is an interrupt. */
+	if (!wait->waker.tid)
+		return;
+	count_proof(&locks->of_data, is_known ? event->wake.tid : 0, wait);
+	if (is_known && event->wake.tid != wait->waker.tid)
+		modules_put(&event->wake.modules);
+}
+
 static void take_wait(struct process_locks *locks,
 		      const struct order_item *item)
 {
@@ -518,7 +546,7 @@ static void take_wait(struct process_locks *locks,
 	};
 
 	if (!wait->kind) {
-		event.waker = wait->waker;
+		find_write(locks, wait, &event);
 		list_event(locks, &event);
 	} else if (known) {
 		/* A pthread_t is used again, for other threads. */
@@ -620,17 +648,24 @@ struct order_item lock_release_item(uint64_t clock, enum sync_kind kind,
 
 /* --- life ---------------------------------------------------------------- */
 
+static void log_proof(const struct process_locks *locks, const char *what,
+		      const struct lock_proof *proof)
+{
+	if (proof->right_ns + proof->unknown_ns + proof->wrong_ns)
+		log_dbg("who woke the threads of process %d: of its waits for "
+			"%s %llu us are right, %llu us unknown and %llu us "
+			"wrong by the kernel",
+			(int)locks->pid, what,
+			(unsigned long long)(proof->right_ns / 1000),
+			(unsigned long long)(proof->unknown_ns / 1000),
+			(unsigned long long)(proof->wrong_ns / 1000));
+}
+
 static void release_locks(struct process_locks *locks)
 {
 	order_put(&locks->order);
-	if (locks->right_ns + locks->unknown_ns + locks->wrong_ns)
-		log_dbg("who woke the threads of process %d: of its waits for "
-			"locks %llu us are right, %llu us unknown and %llu us "
-			"wrong by the kernel",
-			(int)locks->pid,
-			(unsigned long long)(locks->right_ns / 1000),
-			(unsigned long long)(locks->unknown_ns / 1000),
-			(unsigned long long)(locks->wrong_ns / 1000));
+	log_proof(locks, "locks", &locks->of_locks);
+	log_proof(locks, "data", &locks->of_data);
 	forget_locks(locks);
 	for (uint32_t i = 1; i < locks->thread_count; i++)
 		free(locks->thread[i]);

@@ -15,6 +15,7 @@
 #include "collector/base/pool.h"
 #include "collector/drain/process_locks.h"
 #include "collector/drain/wait_events.h"
+#include "collector/record/wakes.h"
 #include "collector/replay/clock_sync.h"
 
 struct known_lock;
@@ -54,6 +55,9 @@ struct lock_event {
 	struct thread_waker waker; /* of a wait: by the kernel */
 	struct hold held; /* of a wait: its longest holder; else itself */
 	struct hold woke; /* of a wait: its waker */
+	/* Of a wait for data: the write that ended it. The modules, a reference,
+	 * are NULL if it is not known. */
+	struct wake wake;
 };
 
 struct written_thread {
@@ -85,7 +89,9 @@ struct process_locks {
 	uint32_t lock_count;
 	uint64_t forgotten_ns; /* the same, of locks that are not known */
 	/* Waits whose waker by the records is the kernel's, or not. */
-	uint64_t right_ns, unknown_ns, wrong_ns;
+	struct lock_proof {
+		uint64_t right_ns, unknown_ns, wrong_ns;
+	} of_locks, of_data;
 	/* Jobs thread only: */
 	struct wait_events out;
 	struct wait_places *places; /* NULL until used */

@@ -210,6 +210,27 @@ static void put_party(struct process_locks *locks, const char *what,
 	put_lock_function(locks, key, &hold->by);
 }
 
+/* Adds the thread of @wake, and its function. */
+static void put_write(struct process_locks *locks, const struct wake *wake)
+{
+	struct symbol symbol;
+	char name[32];
+
+	if (wake->pid == locks->pid)
+		snprintf(name, sizeof(name), "%s", wake->name);
+	else
+		snprintf(name, sizeof(name), "%s %d", wake->name,
+			 (int)wake->pid);
+	put_lock_text(locks, "woken_by", name);
+	note_number("woken_by_tid", (uint64_t)wake->tid, &locks->out.names,
+		    &locks->out.fields, &locks->out.interned);
+	if (!wake->function)
+		return;
+	modules_resolve(wake->modules, wake->function, wake->generation,
+			&symbol);
+	put_lock_text(locks, "woken_in", symbol.name);
+}
+
 static void write_lock_wait(struct process_locks *locks,
 			    const struct lock_event *event, const char *object,
 			    const char *lock)
@@ -221,6 +242,8 @@ static void write_lock_wait(struct process_locks *locks,
 	const uint64_t uuid = thread->known.waits_uuid;
 
 	if (!event->kind) {
+		if (event->wake.modules)
+			put_write(locks, &event->wake);
 		wait_events_put_wait(&locks->out, uuid,
 				     &(struct thread_wait){
 					     .from_ns = event->from_ns,
@@ -347,8 +370,10 @@ void process_locks_write(struct process_locks *locks)
 	locks->posted = false;
 	lock_release(&locks->lock);
 	for (uint32_t i = 0; i < count; i++) {
-		if (!trace_file_admits(trace))
+		if (!trace_file_admits(trace)) {
+			modules_put(&event[i].wake.modules);
 			continue;
+		}
 		variable = (struct symbol){ 0 };
 		if (event[i].kind && event[i].kind != SYNC_THREAD)
 			modules_object(locks->modules, event[i].address,
@@ -359,6 +384,7 @@ void process_locks_write(struct process_locks *locks)
 			write_lock_hold(locks, &event[i], object, lock);
 		else
 			write_lock_wait(locks, &event[i], object, lock);
+		modules_put(&event[i].wake.modules);
 		if (locks->out.out.count >= FLUSH_BYTES)
 			wait_events_flush(&locks->out, trace);
 	}

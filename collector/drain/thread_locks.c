@@ -13,10 +13,12 @@
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
 #include "collector/record/thread_state.h"
+#include "collector/record/wakes.h"
 #include "collector/replay/cct.h"
 #include "collector/replay/clock_sync.h"
 #include "collector/replay/order.h"
 #include "collector/replay/replay.h"
+#include "collector/samples/wait_call.h"
 #include "collector/trace/trace_file.h"
 #include "shared/atomic.h"
 #include "shared/record_ext.h"
@@ -147,6 +149,34 @@ static struct lock_site site_of(struct replay *replay)
 	return site;
 }
 
+static struct wakes *wakes_of_thread(const struct thread *thread)
+{
+	return recording_setup(thread->setup->arena_setup->recording)->wakes;
+}
+
+/* Takes a write at @ns, which may have ended a wait for data. */
+static void take_write(struct thread *thread, const struct record *cells,
+		       const struct cct_node *top, uint64_t ns)
+{
+	struct wakes *wakes = wakes_of_thread(thread);
+	struct wake wake = {
+		.ns = ns,
+		.modules = thread->setup->modules,
+		.pid = thread->setup->pid,
+		.tid = thread->entry.tid,
+		.closes = cells[1].clock,
+	};
+
+	if (!wakes || !thread->tid_known)
+		return;
+	memcpy(wake.name, thread->entry.name, sizeof(wake.name) - 1);
+	if (top->parent) {
+		wake.function = top->function->address;
+		wake.generation = top->function->generation;
+	}
+	wakes_add(wakes, wakes_file(wake.pid, cells[1].word), &wake);
+}
+
 int thread_locks_record(struct thread *thread, struct replay *replay,
 			const struct record *cells, size_t count)
 {
@@ -159,14 +189,19 @@ int thread_locks_record(struct thread *thread, struct replay *replay,
 	if (count != 2 || cells[1].word > LOCK_ADDRESS_MAX ||
 	    (ext != EXT_SYNC_WAITED && !value) ||
 	    value >= (ext == EXT_SYNC_WAITED ? (uint32_t)SYNC_RESULTS
-					     : (uint32_t)SYNC_KINDS))
+					     : (uint32_t)SYNC_KINDS) ||
+	    (ext == EXT_SYNC_WAIT && value == SYNC_DESCRIPTOR))
 		return -EBADMSG;
+	ns = replay_ns(replay, clock, thread->fibers.now_ns);
+	if (ext == EXT_SYNC_RELEASE && value == SYNC_DESCRIPTOR) {
+		take_write(thread, cells, replay_top_node(replay), ns);
+		return 0;
+	}
 	if (!thread->locks)
 		thread->locks = start_locks(thread);
 	locks = thread->locks;
 	if (!locks)
 		return 0;
-	ns = replay_ns(replay, clock, thread->fibers.now_ns);
 	switch (ext) {
 	case EXT_SYNC_WAIT:
 		end_left_wait(thread, false);
@@ -234,17 +269,20 @@ static void add_wait_stretch(struct thread_locks *locks,
 bool thread_locks_tell(struct thread *thread, const struct thread_wait *wait)
 {
 	struct thread_locks *locks = thread->locks;
-	const struct lock_wait told = {
+	struct lock_wait told = {
 		.from_ns = wait->from_ns,
 		.to_ns = wait->to_ns,
 		.object = wait->object,
-		.thread = locks ? locks->number : 0,
 		.call = wait->call,
 		.waker = wait->waker,
 	};
 
+	if (!locks && wait->object && wakes_of_thread(thread) &&
+	    wait_call_reads((long)wait->call - 1))
+		locks = thread->locks = start_locks(thread);
 	if (!locks)
 		return false;
+	told.thread = locks->number;
 	end_left_wait(thread, false);
 	if (locks->waits && wait->from_ns >= locks->wait.from_ns &&
 	    may_be_for_lock(wait))

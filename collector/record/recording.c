@@ -44,6 +44,7 @@
 #include "collector/record/flight_queue.h"
 #include "collector/record/recording_inner.h"
 #include "collector/record/triggers.h"
+#include "collector/record/wakes.h"
 #include "collector/trace/out_perfetto.h"
 #include "collector/trace/out_track.h"
 #include "collector/trace/trace_file.h"
@@ -266,6 +267,7 @@ static void recording_free(struct recording *recording)
 		free(went_on);
 	}
 	who_free(&recording->who);
+	wakes_free(&recording->setup.wakes);
 	function_table_release(&recording->functions);
 	async_table_release(&recording->async);
 	stack_profile_free(&recording->setup.profiles.wall);
@@ -424,6 +426,9 @@ int recording_new(const struct collector *collector, const char *path,
 				  &recording->setup.matches);
 	if (!err)
 		err = new_stack_profiles(collector, recording);
+	if (!err && collector->options->sched && collector->options->locks &&
+	    !collector->options->keep_last)
+		err = wakes_new(&recording->budget, &recording->setup.wakes);
 	if (!err && collector->options->flight.on)
 		err = new_flight(&collector->options->flight,
 				 &recording->setup);

@@ -34,6 +34,7 @@ struct symbol_cache;
 struct trace_file;
 struct triggers;
 struct true_time_sums;
+struct wakes;
 struct who;
 struct windows;
 
@@ -277,6 +278,7 @@ struct recording_setup {
 	struct flight_queue *flight; /* Fired triggers; NULL: no --flight. */
 	struct triggers *triggers; /* NULL: no --flight */
 	struct push_spool *push; /* NULL: no --push */
+	struct wakes *wakes; /* NULL: WIRE_ASK_SYNC is not asked */
 };
 
 /* Figures that perfrec record shows while it runs. */

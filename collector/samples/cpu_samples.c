@@ -62,6 +62,7 @@
 #include "collector/record/cpu_account.h"
 #include "collector/record/process.h"
 #include "collector/record/recording.h"
+#include "collector/record/wakes.h"
 #include "collector/replay/kernel_events.h"
 #include "collector/samples/cpu_threads.h"
 #include "collector/samples/perf_buffers.h"
@@ -70,6 +71,7 @@
 #include "collector/samples/perf_record.h"
 #include "collector/samples/sched_trace.h"
 #include "collector/samples/turns.h"
+#include "collector/samples/wait_object.h"
 #include "shared/atomic.h"
 #include "shared/hash.h"
 
@@ -106,7 +108,7 @@
 #define PROCESSES_OF_OTHERS 16u
 
 struct cpu_sampler {
-	const struct collector *collector;
+	struct collector *collector;
 	struct perf_wanted wanted;
 	struct perf_buffers *buffers; /* of all recordings */
 	struct perf_buffers *tree_buffers; /* or NULL: see perf_open.c */
@@ -490,6 +492,46 @@ void cpu_tell_anchor(struct cpu_sampler *sampler,
 	lock_release(&sampler->lock);
 }
 
+/* Marks @holder as a descriptor whose other end a thread waits at. */
+static void mark_awaited(struct collector *collector,
+			 const struct wait_holder *holder)
+{
+	const struct process_setup *setup;
+
+	if (holder->fd < 0 || holder->fd >= AWAITED_MAX)
+		return;
+	lock_acquire(&collector->lock);
+	for (struct process *process = collector->processes; process;
+	     process = process_next_all(process)) {
+		setup = process_setup(process);
+		if (setup->pid != holder->pid)
+			continue;
+		/* relaxed: a hint */
+		atom_or_rlx(&setup->arena_setup->page->awaited[holder->fd / 8],
+			    (uint8_t)(1u << holder->fd % 8));
+	}
+	lock_release(&collector->lock);
+}
+
+void cpu_tell_wakers(struct cpu_sampler *sampler,
+		     const struct cpu_blocked *blocked,
+		     const struct wait_wakers *wakers)
+{
+	struct wakes *wakes = NULL;
+	struct cpu_group *group;
+
+	lock_acquire(&sampler->lock);
+	group = group_of_blocked(sampler, blocked);
+	if (group)
+		wakes = recording_setup(group->recording)->wakes;
+	if (wakes)
+		wakes_expect(wakes, blocked->tid, blocked->since_ns,
+			     wakers->file, wakers->files);
+	lock_release(&sampler->lock);
+	for (uint32_t i = 0; wakes && i < wakers->holders; i++)
+		mark_awaited(sampler->collector, &wakers->holder[i]);
+}
+
 /* --- the thread ---------------------------------------------------------- */
 
 /* Begins (@on) or ends a shot in all groups. Returns the number of samples from
@@ -691,7 +733,7 @@ static int start_perf_thread(struct cpu_sampler *sampler)
 	return err;
 }
 
-int cpu_sampler_new(const struct collector *collector, struct cpu_sampler **out)
+int cpu_sampler_new(struct collector *collector, struct cpu_sampler **out)
 {
 	const struct collect_options *options = collector->options;
 	struct cpu_sampler *sampler;

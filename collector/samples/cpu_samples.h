@@ -25,11 +25,11 @@ struct process;
 struct recording;
 struct sample;
 struct sched_track;
+struct wait_wakers;
 
 /* Starts the reading thread. Sets *@out to NULL, and returns 0, if the options
  * request nothing from the kernel. Returns 0 or -errno. */
-int cpu_sampler_new(const struct collector *collector,
-		    struct cpu_sampler **out);
+int cpu_sampler_new(struct collector *collector, struct cpu_sampler **out);
 /* After all groups are freed; then the account of the tree is complete. Accepts
  * NULL. */
 void cpu_sampler_free(struct cpu_sampler **sampler);
@@ -106,6 +106,11 @@ size_t cpu_list_processes(struct cpu_sampler *sampler, pid_t pid, pid_t *out,
  * already left the wait. Any thread. */
 void cpu_tell_wait(struct cpu_sampler *sampler,
 		   const struct cpu_blocked *blocked, struct sample *wait);
+/* Reports the files that the wait of @blocked is for, before cpu_tell_wait(), and
+ * marks descriptors of their other ends. Any thread. */
+void cpu_tell_wakers(struct cpu_sampler *sampler,
+		     const struct cpu_blocked *blocked,
+		     const struct wait_wakers *wakers);
 /* Reports the kernel's counts of @blocked, read after cpu_take_blocked():
  * @on_ns on CPUs, and @delay_ns waiting for one. Any thread. */
 void cpu_tell_anchor(struct cpu_sampler *sampler,

@@ -182,3 +182,23 @@ const struct wait_call_kind *wait_call_kind(long number)
 			return &kinds[i];
 	return NULL;
 }
+
+bool wait_call_reads(long number)
+{
+	switch (number) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+#ifdef SYS_poll
+	case SYS_poll:
+	case SYS_select:
+#endif
+	case SYS_ppoll:
+	case SYS_pselect6:
+		return true;
+	default:
+		return false;
+	}
+}

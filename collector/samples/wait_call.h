@@ -50,4 +50,7 @@ struct wait_call_kind {
 /* Returns the description of system call @number, which is static, or NULL. */
 const struct wait_call_kind *wait_call_kind(long number);
 
+/* Returns true if system call @number may wait until another thread writes. */
+bool wait_call_reads(long number);
+
 #endif

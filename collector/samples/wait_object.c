@@ -28,6 +28,7 @@
 #include "collector/samples/wait_places.h"
 #include "collector/samples/wait_sockets.h"
 #include "shared/compiler.h"
+#include "shared/record_ext.h"
 
 #define ARENA_PLACE "memfd:perfrec+" /* preload/start/hello.c */
 /* Offset of the tid in glibc's struct pthread, which begins with a pointer to
@@ -355,9 +356,10 @@ static void name_set(struct wait_objects *objects,
 				 set->count, set->count == 1 ? "" : "s");
 }
 
-static void name_poll(struct wait_objects *objects,
-		      const struct wait_thread *thread,
-		      const struct wait_call *call, char text[WAIT_TEXT_BYTES])
+/* Reads the set of poll(). @events: only members that wait for one of them;
+ * 0: all. */
+static struct poll_set read_poll_set(const struct wait_thread *thread,
+				     const struct wait_call *call, short events)
 {
 	struct poll_set set = { .count = (uint32_t)call->arg[1] };
 	struct pollfd member[SET_MAX];
@@ -368,24 +370,24 @@ static void name_poll(struct wait_objects *objects,
 
 	/* poll() ignores negative descriptors. */
 	for (size_t i = 0; i < got / sizeof(*member); i++)
-		if (member[i].fd >= 0)
+		if (member[i].fd >= 0 && (!events || member[i].events & events))
 			set.fd[set.known++] = member[i].fd;
 		else
 			set.count--;
-	name_set(objects, thread, &set, text);
+	return set;
 }
 
-static void name_select(struct wait_objects *objects,
-			const struct wait_thread *thread,
-			const struct wait_call *call,
-			char text[WAIT_TEXT_BYTES])
+/* Reads the first @kinds of the three sets of select(). */
+static struct poll_set read_select_set(const struct wait_thread *thread,
+				       const struct wait_call *call,
+				       size_t kinds)
 {
 	uint8_t bits[SELECT_BYTES] = { 0 }, one[SELECT_BYTES];
 	size_t bytes = ((uint32_t)call->arg[0] + 63) / 64 * 8;
 	struct poll_set set = { 0 };
 
 	bytes = MIN(bytes, (size_t)SELECT_BYTES);
-	for (size_t i = 1; i <= 3; i++) {
+	for (size_t i = 1; i <= kinds; i++) {
 		size_t got = call->arg[i] ? wait_memory_read(thread->pid,
 							     call->arg[i], one,
 							     bytes)
@@ -400,7 +402,62 @@ static void name_select(struct wait_objects *objects,
 			if (set.known < SET_MAX)
 				set.fd[set.known++] = (int)i;
 		}
-	name_set(objects, thread, &set, text);
+	return set;
+}
+
+/* --- files with another end ---------------------------------------------- */
+
+static void add_waker_file(struct wait_objects *objects,
+			   const struct wait_thread *thread, int fd,
+			   struct wait_wakers *out)
+{
+	char target[TARGET_BYTES], path[64], holder[WAIT_PEER_BYTES];
+	struct wait_end end;
+	uint64_t file = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)thread->pid, fd);
+	if (wait_end_read(AT_FDCWD, path, &end)) {
+		if (end.kind == WAIT_END_SOCKET)
+			end.inode =
+				wait_sockets_peer(objects->sockets, end.inode);
+		else
+			end.kind = WAIT_END_WRITE;
+		file = end.inode;
+		wait_peers_find(objects->peers, thread->pid, &end, holder);
+		out->holders += (uint32_t)wait_peers_list(
+			objects->peers, thread->pid, &end,
+			out->holder + out->holders,
+			WAIT_HOLDERS_MAX - out->holders);
+	} else if (read_descriptor_link(thread, fd, target) &&
+		   !strcmp(target, "anon_inode:[eventfd]")) {
+		file = wakes_file(thread->pid, SYNC_NUMBERED | (uint32_t)fd);
+		if (out->holders < WAIT_HOLDERS_MAX)
+			out->holder[out->holders++] =
+				(struct wait_holder){ thread->pid, fd };
+	}
+	if (file && out->files < WAKES_FILES_MAX)
+		out->file[out->files++] = file;
+}
+
+void wait_object_wakers(struct wait_objects *objects,
+			const struct wait_thread *thread,
+			const struct wait_call *call, struct wait_wakers *out)
+{
+	const struct wait_call_kind *kind =
+		call->in_call ? wait_call_kind(call->number) : NULL;
+	struct poll_set set = { 0 };
+
+	out->files = out->holders = 0;
+	if (!kind || !wait_call_reads(call->number))
+		return;
+	if (kind->kind == WAIT_POLL)
+		set = read_poll_set(thread, call, POLLIN | POLLRDNORM);
+	else if (kind->kind == WAIT_SELECT)
+		set = read_select_set(thread, call, 1);
+	else
+		set.fd[set.known++] = (int)call->arg[kind->descriptor];
+	for (size_t i = 0; i < set.known; i++)
+		add_waker_file(objects, thread, set.fd[i], out);
 }
 
 /* --- all kinds of waits -------------------------------------------------- */
@@ -440,6 +497,7 @@ void wait_object_name(struct wait_objects *objects,
 {
 	const struct wait_call_kind *kind =
 		call->in_call ? wait_call_kind(call->number) : NULL;
+	struct poll_set set;
 
 	if (name_hold(thread, call, text))
 		return;
@@ -459,10 +517,12 @@ void wait_object_name(struct wait_objects *objects,
 				(int)call->arg[kind->descriptor], text);
 		break;
 	case WAIT_POLL:
-		name_poll(objects, thread, call, text);
+		set = read_poll_set(thread, call, 0);
+		name_set(objects, thread, &set, text);
 		break;
 	case WAIT_SELECT:
-		name_select(objects, thread, call, text);
+		set = read_select_set(thread, call, 3);
+		name_set(objects, thread, &set, text);
 		break;
 	case WAIT_SLEEP:
 		wait_text_object(text, "sleep", "");

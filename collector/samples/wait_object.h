@@ -11,8 +11,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "collector/record/wakes.h"
 #include "collector/samples/wait_call.h"
+#include "collector/samples/wait_peers.h"
 #include "collector/samples/wait_text.h"
+
+#define WAIT_HOLDERS_MAX 64u
 
 struct wait_processes;
 struct wait_objects; /* caches of processes and sockets */
@@ -35,6 +39,19 @@ struct wait_thread {
 void wait_object_name(struct wait_objects *objects,
 		      const struct wait_thread *thread,
 		      const struct wait_call *call, char text[WAIT_TEXT_BYTES]);
+
+/* The files that a wait is for, and descriptors of their other ends. */
+struct wait_wakers {
+	uint64_t file[WAKES_FILES_MAX]; /* wakes_file() */
+	uint32_t files, holders;
+	struct wait_holder holder[WAIT_HOLDERS_MAX];
+};
+
+/* Sets *@out to the files from which @thread waits for data in @call, which
+ * wait_object_name() has just named; none: it waits for anything else. */
+void wait_object_wakers(struct wait_objects *objects,
+			const struct wait_thread *thread,
+			const struct wait_call *call, struct wait_wakers *out);
 
 /* For tests: names @target, the link /proc/PID/fd/@fd. */
 void wait_object_target(const char *target, int fd, char text[WAIT_TEXT_BYTES]);

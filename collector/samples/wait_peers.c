@@ -308,3 +308,23 @@ bool wait_peers_find(struct wait_peers *peers, pid_t pid,
 		memcpy(out, known->text, WAIT_PEER_BYTES);
 	return known->found;
 }
+
+size_t wait_peers_list(const struct wait_peers *peers, pid_t pid,
+		       const struct wait_end *end, struct wait_holder *out,
+		       size_t room)
+{
+	uid_t uid = uid_of(pid);
+	size_t count = 0;
+
+	for (size_t i = 0; i < peers->count; i++) {
+		const struct peer_process *process = &peers->process[i];
+
+		for (size_t at = 0; process->uid == uid && at < process->count;
+		     at++)
+			if (count < room && is_end(&process->held[at].end, end))
+				out[count++] = (struct wait_holder){
+					process->pid, process->held[at].fd
+				};
+	}
+	return count;
+}

@@ -55,4 +55,17 @@ void wait_peers_free(struct wait_peers **peers);
 bool wait_peers_find(struct wait_peers *peers, pid_t pid,
 		     const struct wait_end *end, char out[WAIT_PEER_BYTES]);
 
+/* A descriptor of a process. */
+struct wait_holder {
+	pid_t pid;
+	int fd;
+};
+
+/* Sets up to @room of @out to the known descriptors of @end, for a thread of @pid
+ * that waits for the other end. Finds only descriptors that an earlier
+ * wait_peers_find() has read, and none of other users. Returns their number. */
+size_t wait_peers_list(const struct wait_peers *peers, pid_t pid,
+		       const struct wait_end *end, struct wait_holder *out,
+		       size_t room);
+
 #endif

@@ -88,6 +88,7 @@ struct wait_reader {
 	struct cpu_blocked blocked[ROOM + SHORT_ROOM];
 	size_t at, count; /* in blocked: the next one, and the end */
 	struct refusals refusals;
+	struct wait_wakers wakers; /* of the last wait */
 	uint8_t stack[]; /* stack_bytes */
 };
 
@@ -192,6 +193,7 @@ static struct sample *read_blocked_wait(struct wait_reader *reader,
 	if (got <= 0)
 		return NULL;
 	wait_object_name(reader->objects, &thread, &call, text);
+	wait_object_wakers(reader->objects, &thread, &call, &reader->wakers);
 	sample = make_wait_sample(reader, blocked, &call, text);
 	got = wait_files_read(files, WAIT_FILE_CALL, after, sizeof(after));
 	if (sample && got > 0 && !strcmp(before, after))
@@ -269,6 +271,9 @@ static bool look_at_blocked(struct wait_reader *reader,
 	count_one(&poller->counts.taken);
 	if (wait) {
 		count_one(&poller->counts.told);
+		if (reader->wakers.files)
+			source->wakers(source->context, blocked,
+				       &reader->wakers);
 		source->tell(source->context, blocked, wait);
 	} else if (blocked->samples &&
 		   !(blocked->is_short && why == SAMPLES_LEFT)) {
@@ -603,6 +608,12 @@ static void tell_wait(void *context, const struct cpu_blocked *blocked,
 	cpu_tell_wait(context, blocked, wait);
 }
 
+static void tell_wakers(void *context, const struct cpu_blocked *blocked,
+			const struct wait_wakers *wakers)
+{
+	cpu_tell_wakers(context, blocked, wakers);
+}
+
 static void tell_blocked_sums(void *context, const struct cpu_blocked *blocked,
 			      uint64_t on_ns, uint64_t delay_ns)
 {
@@ -619,6 +630,7 @@ struct wait_source wait_source_of(struct cpu_sampler *sampler)
 {
 	return (struct wait_source){ .take = take_blocked,
 				     .tell = tell_wait,
+				     .wakers = tell_wakers,
 				     .anchor = tell_blocked_sums,
 				     .list = list_blocked_processes,
 				     .context = sampler };

@@ -16,6 +16,7 @@ struct cpu_sampler;
 struct cpu_wait_sums;
 struct sample;
 struct wait_poller;
+struct wait_wakers;
 
 #define WAIT_POLLER_STUCK_MAX 16u
 
@@ -28,6 +29,9 @@ struct wait_source {
 		       struct cpu_wait_sums *sums);
 	void (*tell)(void *context, const struct cpu_blocked *blocked,
 		     struct sample *wait);
+	/* As cpu_tell_wakers(). */
+	void (*wakers)(void *context, const struct cpu_blocked *blocked,
+		       const struct wait_wakers *wakers);
 	void (*anchor)(void *context, const struct cpu_blocked *blocked,
 		       uint64_t on_ns, uint64_t delay_ns);
 	/* As cpu_list_processes(). */

@@ -27,6 +27,7 @@
 struct known_socket {
 	uint64_t inode; /* 0: none */
 	uint64_t read_ns; /* MONOTONIC */
+	uint64_t peer; /* inode of the other end; 0: unknown */
 	char text[WAIT_TEXT_BYTES];
 };
 
@@ -201,21 +202,24 @@ static bool add_holder(struct wait_sockets *sockets, pid_t pid, uint64_t peer,
 	return true;
 }
 
-static void add_peer(struct wait_sockets *sockets, pid_t pid, uint64_t inode,
-		     const struct wait_diag_tcp *tcp, char out[WAIT_TEXT_BYTES])
+/* Adds the other end of the socket @known to its text. */
+static void add_peer(struct wait_sockets *sockets, pid_t pid,
+		     const struct wait_diag_tcp *tcp,
+		     struct known_socket *known)
 {
-	char name[WAIT_DIAG_NAME_BYTES];
-	uint64_t peer;
+	char name[WAIT_DIAG_NAME_BYTES] = "";
+	int err;
 
 	if (sockets->diag_fd < 0)
 		return;
-	if (tcp->family) {
-		if (!wait_diag_tcp(sockets->diag_fd, tcp, inode, &peer))
-			add_holder(sockets, pid, peer, out);
-	} else if (!wait_diag_unix(sockets->diag_fd, inode, &peer, name) &&
-		   !add_holder(sockets, pid, peer, out) && name[0]) {
-		wait_text_add(out, "to", name);
-	}
+	err = tcp->family ? wait_diag_tcp(sockets->diag_fd, tcp, known->inode,
+					  &known->peer)
+			  : wait_diag_unix(sockets->diag_fd, known->inode,
+					   &known->peer, name);
+	if (err)
+		known->peer = 0;
+	else if (!add_holder(sockets, pid, known->peer, known->text) && name[0])
+		wait_text_add(known->text, "to", name);
 }
 
 void wait_sockets_name(struct wait_sockets *sockets, pid_t pid, uint64_t inode,
@@ -228,6 +232,7 @@ void wait_sockets_name(struct wait_sockets *sockets, pid_t pid, uint64_t inode,
 
 	if (known->inode != inode || now - known->read_ns >= KEEP_NS) {
 		known->inode = inode;
+		known->peer = 0;
 		while (file <= WAIT_SOCKET_UNIX &&
 		       !find_in_file(sockets, pid, (enum wait_socket_file)file,
 				     inode, &tcp, known->text))
@@ -236,8 +241,15 @@ void wait_sockets_name(struct wait_sockets *sockets, pid_t pid, uint64_t inode,
 			wait_text_format(known->text, "socket", "%" PRIu64,
 					 inode);
 		else if (tcp.family || file == WAIT_SOCKET_UNIX)
-			add_peer(sockets, pid, inode, &tcp, known->text);
+			add_peer(sockets, pid, &tcp, known);
 		known->read_ns = now;
 	}
 	memcpy(out, known->text, WAIT_TEXT_BYTES);
+}
+
+uint64_t wait_sockets_peer(const struct wait_sockets *sockets, uint64_t inode)
+{
+	const struct known_socket *known = &sockets->known[inode % KNOWN];
+
+	return known->inode == inode ? known->peer : 0;
 }

@@ -44,4 +44,8 @@ enum wait_socket_file {
 bool wait_sockets_parse(enum wait_socket_file file, const char *line,
 			uint64_t inode, char out[WAIT_TEXT_BYTES]);
 
+/* Returns the inode of the other end of the socket @inode, which
+ * wait_sockets_name() has just named; 0: unknown. */
+uint64_t wait_sockets_peer(const struct wait_sockets *sockets, uint64_t inode);
+
 #endif

@@ -198,6 +198,8 @@ def true_holders(truth, sleeps, begin, end, where, kind):
 def find_slice(by_tid, tid, begin, end):
     slices = by_tid[tid]
     at = bisect.bisect_left(slices, begin - CLOSE_NS, key=lambda wait: wait["from"])
+    while at < len(slices) and slices[at]["to"] <= begin:
+        at += 1
     if at < len(slices) and slices[at]["from"] < end:
         return slices[at]
     return None

@@ -49,7 +49,7 @@ woken()
 
 # The child reads, its parent writes; both sleep.
 woken pipe pipe
-grep -qv '^tasks [0-9]*$' by && fail "the pipe: $(sort -u by)"
+grep -qv '^tasks [0-9]* in pipe_to_child$' by && fail "the pipe: $(sort -u by)"
 woken pipe sleep
 [ "$(sort -u by)" = outside ] || fail "sleep: $(sort -u by)"
 

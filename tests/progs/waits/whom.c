@@ -24,6 +24,8 @@
  * with the trace. FAMILY is a line of g_families.
  */
 #include <linux/futex.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -32,7 +34,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <time.h>
 #include <unistd.h>
@@ -647,20 +652,260 @@ static void handler(void)
 	run_threads(signalled_thread, 2);
 }
 
+/* --- data ----------------------------------------------------------------- */
+
+#define WRITERS 3
+
+/* Each writer sends its thread id, so the reader knows who ended its wait: the
+ * message that came first. */
+static int g_read[WRITERS], g_write[WRITERS];
+
+static void await_data(struct pollfd *set, int *tid)
+{
+	int ready = poll(set, WRITERS, -1), i = 0;
+
+	while (!set[i].revents)
+		i++;
+	if (read(set[i].fd, tid, sizeof(*tid)) < 0 || ready > 1)
+		*tid = 0; /* nobody knows which one was first */
+}
+
+static void receive_data(int *tid)
+{
+	while (read(g_read[0], tid, sizeof(*tid)) < 0)
+		;
+}
+
+/* Logs a wait that the thread @tid has ended; 0: unknown. */
+PLAIN void log_data(long from, int tid, const void *object)
+{
+	long to = now();
+	/* relaxed: numbers of its own */
+	int at = tid ? atom_add_rlx(&g_line_count, 2) : LINES_MAX;
+
+	if (at + 1 < LINES_MAX) {
+		g_lines[at] = (struct line){ 'S', tid, from, from, object, 0 };
+		g_lines[at + 1] =
+			(struct line){ 'C', gettid(), from, to, object, 0 };
+	}
+}
+
+static void read_messages(bool polls)
+{
+	struct pollfd set[WRITERS];
+
+	for (int i = 0; i < WRITERS; i++)
+		set[i] = (struct pollfd){ g_read[i], POLLIN, 0 };
+	for (int i = 0; i < g_rounds; i++) {
+		long from = now();
+		int tid = 0;
+
+		if (polls)
+			await_data(set, &tid);
+		else
+			receive_data(&tid);
+		log_data(from, tid, &g_objects[i]);
+	}
+}
+
+static void send_data(int fd)
+{
+	int tid = gettid();
+
+	if (write(fd, &tid, sizeof(tid)) < 0)
+		abort();
+}
+
+static void *writer_thread(void *number)
+{
+	uint32_t random = (uint32_t)(uintptr_t)number + 1;
+
+	for (int i = 0; i < g_rounds / WRITERS; i++) {
+		random = random * 1103515245 + 12345;
+		work(g_work_us + (random >> 16) % g_work_us);
+		send_data(g_write[(uintptr_t)number]);
+	}
+	return NULL;
+}
+
+static void *messages_thread(void *number)
+{
+	if (!number)
+		read_messages(g_read[0] != g_read[1]);
+	else
+		writer_thread((void *)((uintptr_t)number - 1));
+	return NULL;
+}
+
+/* All writers have the same file, or each its own. */
+static void run_data(int (*make)(int ends[2]), bool own)
+{
+	int ends[2];
+
+	g_work_us = 4000;
+	g_rounds = 60 * WRITERS;
+	for (int i = 0; i < WRITERS; i++) {
+		if ((!i || own) && make(ends))
+			abort();
+		g_read[i] = ends[0];
+		g_write[i] = ends[1];
+	}
+}
+
+static int make_pair(int ends[2])
+{
+	return socketpair(AF_UNIX, SOCK_STREAM, 0, ends);
+}
+
+/* Two ends of a connection on this machine. */
+static int connect_ends(int ends[2])
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t length = sizeof(address);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ends[1] = socket(AF_INET, SOCK_STREAM, 0);
+	if (bind(listener, (void *)&address, length) || listen(listener, 1) ||
+	    getsockname(listener, (void *)&address, &length) ||
+	    connect(ends[1], (void *)&address, length))
+		return -1;
+	ends[0] = accept(listener, NULL, NULL);
+	return 0;
+}
+
+static void pipes(void)
+{
+	run_data(pipe, false);
+	run_threads(messages_thread, WRITERS + 1);
+}
+
+static void pairs(void)
+{
+	run_data(make_pair, false);
+	run_threads(messages_thread, WRITERS + 1);
+}
+
+static void polls(void)
+{
+	run_data(pipe, true);
+	run_threads(messages_thread, WRITERS + 1);
+}
+
+static void connections(void)
+{
+	run_data(connect_ends, true);
+	run_threads(messages_thread, WRITERS + 1);
+}
+
+/* Another process writes. */
+static void forked(void)
+{
+	run_data(pipe, false);
+	if (!fork()) {
+		run_threads(writer_thread, WRITERS);
+		_exit(0);
+	}
+	read_messages(false);
+	wait(NULL);
+}
+
+static void *event_thread(void *number)
+{
+	for (int i = 0; i < g_rounds; i++) {
+		eventfd_t value = 1;
+		long from = now();
+
+		if (number) {
+			work(g_work_us);
+			from = now();
+			log_line('S', from, from, &g_objects[i]);
+			eventfd_write(g_write[0], value);
+		} else {
+			eventfd_read(g_read[0], &value);
+			log_line('C', from, now(), &g_objects[i]);
+		}
+	}
+	return NULL;
+}
+
+static void events(void)
+{
+	g_work_us = 2000;
+	g_rounds = 100;
+	g_read[0] = g_write[0] = eventfd(0, EFD_SEMAPHORE);
+	run_threads(event_thread, 2);
+}
+
+/* One of two writers closes its end, later the other: only that ends the wait. */
+static void *closing_thread(void *number)
+{
+	for (int i = 0; i < g_rounds; i++) {
+		long from;
+		char byte;
+
+		if (!number) {
+			if (pipe(g_read))
+				abort();
+			g_write[1] = dup(g_read[1]);
+		}
+		pthread_barrier_wait(&g_barrier);
+		from = now();
+		if (!number) {
+			if (read(g_read[0], &byte, 1))
+				abort();
+			log_line('C', from, now(), &g_objects[i]);
+			close(g_read[0]);
+		} else {
+			work(g_work_us * (1 + (intptr_t)number));
+			from = now();
+			if ((intptr_t)number == 2)
+				log_line('S', from, from, &g_objects[i]);
+			close((intptr_t)number == 1 ? g_read[1] : g_write[1]);
+		}
+		pthread_barrier_wait(&g_barrier);
+	}
+	return NULL;
+}
+
+static void closes(void)
+{
+	g_work_us = 2000;
+	g_rounds = 80;
+	pthread_barrier_init(&g_barrier, NULL, 3);
+	run_threads(closing_thread, 3);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
 } g_families[] = {
-	{ "mutex-long", mutex_long }, { "mutex-busy", mutex_busy },
-	{ "silent", silent },	      { "mutex-short", mutex_short },
-	{ "recursive", recursive },   { "checking", checking },
-	{ "robust", robust },	      { "inherit", inherit },
-	{ "timed", timed },	      { "queue", queue },
-	{ "posts", posts },	      { "writers", writers },
-	{ "readers", readers },	      { "barrier", barrier },
-	{ "joins", joins },	      { "once", once },
-	{ "futex", futex },	      { "c11", c11 },
+	{ "mutex-long", mutex_long },
+	{ "mutex-busy", mutex_busy },
+	{ "silent", silent },
+	{ "mutex-short", mutex_short },
+	{ "recursive", recursive },
+	{ "checking", checking },
+	{ "robust", robust },
+	{ "inherit", inherit },
+	{ "timed", timed },
+	{ "queue", queue },
+	{ "posts", posts },
+	{ "writers", writers },
+	{ "readers", readers },
+	{ "barrier", barrier },
+	{ "joins", joins },
+	{ "once", once },
+	{ "futex", futex },
+	{ "c11", c11 },
 	{ "handler", handler },
+	{ "pipes", pipes },
+	{ "pairs", pairs },
+	{ "polls", polls },
+	{ "connections", connections },
+	{ "forked", forked },
+	{ "events", events },
+	{ "closes", closes },
 };
 
 PLAIN void print_lines(void)

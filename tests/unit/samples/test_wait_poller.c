@@ -92,9 +92,18 @@ static size_t list(void *context, pid_t pid, pid_t *out, size_t room)
 	return 0;
 }
 
+static void wakers(void *context, const struct cpu_blocked *blocked,
+		   const struct wait_wakers *found)
+{
+	(void)context;
+	(void)blocked;
+	(void)found;
+}
+
 static const struct wait_source source = {
 	.take = take,
 	.tell = tell,
+	.wakers = wakers,
 	.anchor = anchor,
 	.list = list,
 	.context = &g,
