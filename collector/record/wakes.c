@@ -133,14 +133,16 @@ static struct awaited_file *keep_file(struct wakes *wakes, uint64_t file)
 	struct awaited_file **place =
 		&wakes->file[(file * 0x9e3779b97f4a7c15ULL) >> 32 &
 			     (FILES - 1)];
+	struct awaited_file *known = *place;
 
-	if (*place && (*place)->file == file)
-		return *place;
+	if (known && known->file == file)
+		return known;
 	drop_file(wakes, place);
-	*place = allocate_zeros(wakes, sizeof(**place));
-	if (*place)
-		(*place)->file = file;
-	return *place;
+	known = allocate_zeros(wakes, sizeof(*known));
+	if (known)
+		known->file = file;
+	*place = known;
+	return known;
 }
 
 static struct expected_wait *place_of_wait(struct wakes *wakes, pid_t tid,

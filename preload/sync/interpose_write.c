@@ -35,7 +35,7 @@ static inline bool is_awaited_by_reader(int fd)
 /* Puts a RELEASE for the thread at the other end of @fd, perhaps its @end. */
 ATTR_NOINLINE static void put_descriptor(int fd, bool end)
 {
-	struct stat status;
+	struct stat status = { .st_mode = S_IFREG };
 	uint64_t object = SYNC_NUMBERED | (unsigned int)fd;
 
 	if (!sync_is_recorded() || g_shim.no_syscalls ||
