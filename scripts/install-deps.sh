@@ -52,6 +52,7 @@ check libjemalloc2        an allocator beneath perfrec
 check libtcmalloc-minimal4 likewise
 check libmimalloc2.0      likewise
 check gdb              backtraces that stacks of samples must agree with
+check elfutils         eu-stack goes through thunks
 check valgrind          its leaks, recorded and not
 check libdevel-nytprof-perl  flamegraph.pl reads exported stacks
 check tmux                presses keys in perfrec top

@@ -15,7 +15,9 @@
  * modules. Only the pointers for calls through memory depend on the address of
  * the mapping.
  *
- *   offset 0          struct thunk_page     addresses in the shim, for thunks
+ *   offset 0          the head of an ELF file, which the area is for unwinders of
+ *                     other processes
+ *   THUNK_PAGE        struct thunk_page     addresses in the shim, for thunks
  *   THUNK_MODES       struct thunk_mode[FUNCTIONS_MAX]
  *   THUNK_POINTERS    uint64_t[THUNK_MAPS][FUNCTIONS_USUAL][2]: the addresses
  *                     of the two thunks of a function in that mapping
@@ -220,6 +222,7 @@ static inline enum thunk_text thunk_words_result(uint64_t texts)
 #define THUNK_MOVED_RECORD 128u
 #define THUNK_MOVED_ENTERED 139u /* the entry hook returns to here */
 #define THUNK_MOVED_WORDS 488u
+#define THUNK_PAGE ((uint64_t)4096)
 #define THUNK_MODES ((uint64_t)65536)
 #define THUNK_POINTERS (THUNK_MODES + FUNCTIONS_MAX * (uint64_t)16)
 #define THUNK_FRAMES \

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thunk_file - makes the head of an ELF file that shows gdb the thunks of one
- * mapping (function_shm.h). Pure; any thread.
+ * thunk_file - makes the heads of ELF files that show thunks (function_shm.h): to
+ * gdb those of one mapping, and to other unwinders the area, which is a file of
+ * its own. Pure; any thread.
  */
 #ifndef PERFREC_COLLECTOR_CODE_THUNK_FILE_H
 #define PERFREC_COLLECTOR_CODE_THUNK_FILE_H
@@ -15,5 +16,9 @@
  * the page is all zero. */
 void thunk_file_make(uint8_t out[THUNK_FILE_BYTES], uint32_t i, uint64_t map,
 		     uint32_t functions, uint32_t frames);
+
+/* Writes the page at the start of the area. */
+void thunk_file_make_area(uint8_t out[THUNK_FILE_BYTES], uint32_t functions,
+			  uint32_t frames);
 
 #endif

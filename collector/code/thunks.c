@@ -177,7 +177,8 @@ int thunk_area_map(int fd, uint32_t functions, const struct thunk_shim *shim,
 	moved_thunk_common(area->descriptions);
 	area->device = status.st_dev;
 	area->inode = status.st_ino;
-	memcpy(area->at, &area->shim.page, sizeof(area->shim.page));
+	memcpy(area->at + THUNK_PAGE, &area->shim.page,
+	       sizeof(area->shim.page));
 	lock_areas();
 	area->next = g_areas.first;
 	g_areas.first = area;
@@ -323,7 +324,7 @@ static uint64_t hole_value(const struct thunk_area *area, uint32_t number,
 		return mode_offset(number) +
 		       offsetof(struct thunk_mode, function) - next;
 	default:
-		return (kind - HOLE_PAGE) * (uint64_t)8 - next;
+		return THUNK_PAGE + (kind - HOLE_PAGE) * (uint64_t)8 - next;
 	}
 }
 
@@ -462,9 +463,9 @@ static void write_choice(struct thunk_area *area,
 	}
 	put_thunk_bytes(&at, jmp_memory, sizeof(jmp_memory));
 	put_distance(&at, code, start,
-		     choice->side == THUNK_SIDE_ENTRY
-			     ? offsetof(struct thunk_page, enter)
-			     : offsetof(struct thunk_page, exit));
+		     THUNK_PAGE + (choice->side == THUNK_SIDE_ENTRY
+					   ? offsetof(struct thunk_page, enter)
+					   : offsetof(struct thunk_page, exit)));
 	memcpy(area->at + start, code, sizeof(code));
 }
 
@@ -645,9 +646,13 @@ int thunk_area_add_called(struct thunk_area *area, uint32_t number,
 void thunk_area_show(struct thunk_area *area, const uint64_t *maps,
 		     size_t count)
 {
-	for (uint32_t i = 0; i < THUNK_MAPS && area->frames; i++) {
-		uint8_t page[THUNK_FILE_BYTES];
+	uint8_t page[THUNK_FILE_BYTES];
 
+	if (!area->frames)
+		return;
+	thunk_file_make_area(page, area->functions, area->frames);
+	memcpy(area->at, page, sizeof(page));
+	for (uint32_t i = 0; i < THUNK_MAPS; i++) {
 		thunk_file_make(page, i, i < count ? maps[i] : 0,
 				area->functions, area->frames);
 		memcpy(area->at + thunk_files(area->functions) +

@@ -63,8 +63,9 @@ int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 int thunk_area_add_called(struct thunk_area *area, uint32_t number,
 			  uint64_t function, bool many_arguments,
 			  const struct thunk_words *words);
-/* Describes moved functions to debuggers: writes the ELF files of the @count
- * mappings of the area at @maps. Call after functions were added. */
+/* Describes moved functions to debuggers and unwinders: writes the ELF file that
+ * the area is, and those of its @count mappings at @maps. Call after functions
+ * were added. */
 void thunk_area_show(struct thunk_area *area, const uint64_t *maps,
 		     size_t count);
 /* Returns the address of the thunk of @number, with the area mapped at @map. */

@@ -83,11 +83,11 @@ static void put_u32(struct writer *writer, uint64_t value)
 	writer->at += sizeof(low);
 }
 
-/* call *WORD(%rip), a word of struct thunk_page at the start of the area. */
+/* call *WORD(%rip), a word of struct thunk_page. */
 static void put_hook_call(struct writer *writer, size_t word)
 {
 	put_instruction(writer, "\xff\x15", 2);
-	put_u32(writer, word - (writer->offset + writer->at + 4));
+	put_u32(writer, THUNK_PAGE + word - (writer->offset + writer->at + 4));
 }
 
 /* The second byte of a short jump to @target. */
