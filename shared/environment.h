@@ -43,6 +43,7 @@ static const struct env_range {
 
 #define ENV_RSEQ "PERFREC_RSEQ"
 #define ENV_INHERIT "PERFREC_INHERIT"
+#define ENV_PATCH_IMAGE "PERFREC_PATCH_IMAGE"
 /* perfrec sets this for its own programs, so that they are not recorded when a
  * recorded program starts them. */
 #define ENV_NOT_RECORDED "PERFREC_DISABLE=1"

@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "collector/base/grow.h"
 #include "collector/base/lock.h"
@@ -45,7 +46,9 @@ struct thunk_choice {
 };
 
 struct thunk_area {
-	uint8_t *at;
+	uint8_t *at; /* or NULL: only written to @fd */
+	int fd;
+	bool is_full; /* a write failed */
 	struct thunk_area *next; /* in g_areas */
 	uint64_t bytes;
 	uint32_t functions; /* numbers are below */
@@ -107,10 +110,34 @@ static uint64_t mode_offset(uint32_t number)
 	return THUNK_MODES + number * sizeof(struct thunk_mode);
 }
 
-static struct thunk_mode *mode_of(const struct thunk_area *area,
-				  uint32_t number)
+static void put_area(struct thunk_area *area, uint64_t offset, const void *from,
+		     size_t bytes)
 {
-	return (struct thunk_mode *)(area->at + mode_offset(number));
+	if (area->at)
+		memcpy(area->at + offset, from, bytes);
+	else if (pwrite(area->fd, from, bytes, (off_t)offset) != (ssize_t)bytes)
+		area->is_full = true;
+}
+
+/* For bytes that threads use meanwhile: either value is right. */
+static void put_area_byte(struct thunk_area *area, uint64_t offset,
+			  uint8_t byte)
+{
+	if (area->at)
+		/* relaxed: see above */
+		atom_store_rlx(area->at + offset, byte);
+	else
+		put_area(area, offset, &byte, sizeof(byte));
+}
+
+static void put_area_u32(struct thunk_area *area, uint64_t offset,
+			 uint32_t word)
+{
+	if (area->at)
+		/* relaxed: see above */
+		atom_store_rlx((uint32_t *)(area->at + offset), word);
+	else
+		put_area(area, offset, &word, sizeof(word));
 }
 
 /* --- mapping ------------------------------------------------------------- */
@@ -120,17 +147,49 @@ static bool fits_int32(int64_t value)
 	return value >= INT32_MIN && value <= INT32_MAX;
 }
 
-/* A file that shrinks, or lacks huge pages, would kill the collector. */
+/* A file that shrinks, or lacks huge pages, would kill the collector if it maps
+ * it. A file with a path has no seals, so it is only written. Writes to a tmpfs do
+ * not block. */
+static bool is_sealed(int fd)
+{
+	const int seals = fcntl(fd, F_GET_SEALS);
+
+	return seals >= 0 && (seals & SEALS_NEEDED) == SEALS_NEEDED;
+}
+
 bool thunk_area_is_good(int fd, uint32_t functions)
 {
 	struct statfs filesystem;
 	struct stat status;
-	int seals = fcntl(fd, F_GET_SEALS);
 
-	return seals >= 0 && (seals & SEALS_NEEDED) == SEALS_NEEDED &&
+	return (is_sealed(fd) || fcntl(fd, F_GET_SEALS) == F_SEAL_SEAL) &&
 	       fstatfs(fd, &filesystem) == 0 &&
 	       filesystem.f_type == TMPFS_MAGIC && fstat(fd, &status) == 0 &&
+	       S_ISREG(status.st_mode) &&
 	       (uint64_t)status.st_size == thunk_area_bytes(functions);
+}
+
+static int reach_area(struct thunk_area *area, int fd)
+{
+	void *at;
+
+	if (!is_sealed(fd)) {
+		area->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		return area->fd < 0 ? -errno : 0;
+	}
+	at = mmap(NULL, area->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED)
+		return -errno;
+	area->at = at;
+	return 0;
+}
+
+static void leave_area(struct thunk_area *area)
+{
+	if (area->at)
+		munmap(area->at, area->bytes);
+	if (area->fd >= 0)
+		close(area->fd);
 }
 
 int thunk_area_map(int fd, uint32_t functions, const struct thunk_shim *shim,
@@ -139,6 +198,7 @@ int thunk_area_map(int fd, uint32_t functions, const struct thunk_shim *shim,
 	struct thunk_area *area;
 	struct stat status;
 	void *at;
+	int err;
 
 #if !defined(__x86_64__)
 	return -ENOTSUP;
@@ -157,19 +217,17 @@ int thunk_area_map(int fd, uint32_t functions, const struct thunk_shim *shim,
 		free(area);
 		return -EINVAL;
 	}
-	at = mmap(NULL, area->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED) {
-		int err = -errno;
-
+	area->fd = -1;
+	err = reach_area(area, fd);
+	if (err) {
 		free(area);
 		return err;
 	}
-	area->at = at;
 	at = mmap(NULL, functions * (size_t)THUNK_FRAME_BYTES,
 		  PROT_READ | PROT_WRITE,
 		  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (at == MAP_FAILED) {
-		munmap(area->at, area->bytes);
+		leave_area(area);
 		free(area);
 		return -ENOMEM;
 	}
@@ -177,8 +235,7 @@ int thunk_area_map(int fd, uint32_t functions, const struct thunk_shim *shim,
 	moved_thunk_common(area->descriptions);
 	area->device = status.st_dev;
 	area->inode = status.st_ino;
-	memcpy(area->at + THUNK_PAGE, &area->shim.page,
-	       sizeof(area->shim.page));
+	put_area(area, THUNK_PAGE, &area->shim.page, sizeof(area->shim.page));
 	lock_areas();
 	area->next = g_areas.first;
 	g_areas.first = area;
@@ -198,7 +255,7 @@ void thunk_area_unmap(struct thunk_area *area)
 		link = &(*link)->next;
 	*link = area->next;
 	lock_release(&g_areas.lock);
-	munmap(area->at, area->bytes);
+	leave_area(area);
 	munmap(area->descriptions, area->functions * (size_t)THUNK_FRAME_BYTES);
 	free(area->choices);
 	free(area);
@@ -242,8 +299,13 @@ bool thunk_area_read(ino_t inode, uint64_t offset, void *out, size_t bytes)
 	bool there =
 		area && offset <= area->bytes && bytes <= area->bytes - offset;
 
-	if (there && !read_written_frames(area, offset, out, bytes))
-		memcpy(out, area->at + offset, bytes);
+	if (there && !read_written_frames(area, offset, out, bytes)) {
+		if (area->at)
+			memcpy(out, area->at + offset, bytes);
+		else
+			there = pread(area->fd, out, bytes, (off_t)offset) ==
+				(ssize_t)bytes;
+	}
 	lock_release(&g_areas.lock);
 	return there;
 }
@@ -332,9 +394,7 @@ static uint64_t hole_value(const struct thunk_area *area, uint32_t number,
 static void write_flip(struct thunk_area *area, uint32_t number, uint32_t at,
 		       uint8_t byte)
 {
-	/* relaxed: either is right at any time */
-	atom_store_rlx(area->at + thunk_offset(number, THUNK_SIDE_ENTRY) + at,
-		       byte);
+	put_area_byte(area, thunk_offset(number, THUNK_SIDE_ENTRY) + at, byte);
 }
 
 static const struct thunk_hole *holes_of(enum thunk_kind kind)
@@ -378,8 +438,12 @@ static void write_path(struct thunk_area *area, uint32_t number,
 /* Adds the descriptions of @number, and of nothing for the numbers before it. */
 static void write_frames(struct thunk_area *area, uint32_t number)
 {
-	if (!area->frames)
-		moved_thunk_table(area->functions, area->at + THUNK_FRAMES);
+	uint8_t head[THUNK_FRAMES_HEAD];
+
+	if (!area->frames) {
+		moved_thunk_table(area->functions, head);
+		put_area(area, THUNK_FRAMES, head, sizeof(head));
+	}
 	for (uint32_t i = MIN(area->frames, number); i <= number; i++) {
 		const bool moved = is_moved_number(area, i);
 		uint8_t *descriptions =
@@ -390,16 +454,17 @@ static void write_frames(struct thunk_area *area, uint32_t number)
 			moved_thunk_nothing(area->functions, i, descriptions);
 
 		moved_thunk_frames(area->functions, i, moved, frames);
-		memcpy(area->at + THUNK_FRAMES + THUNK_FRAMES_HEAD +
-			       i * sizeof(frames),
-		       frames, sizeof(frames));
-		memcpy(area->at + thunk_frame(area->functions, i), descriptions,
-		       THUNK_FRAME_BYTES);
+		put_area(area,
+			 THUNK_FRAMES + THUNK_FRAMES_HEAD + i * sizeof(frames),
+			 frames, sizeof(frames));
+		put_area(area, thunk_frame(area->functions, i), descriptions,
+			 THUNK_FRAME_BYTES);
 	}
+	/* The program reads all that is counted. */
+	if (area->is_full)
+		return;
 	area->frames = MAX(area->frames, number + 1);
-	/* relaxed: the program waits until it is connected */
-	atom_store_rlx((uint32_t *)(area->at + THUNK_FRAMES_COUNT),
-		       area->frames * THUNK_FRAMES_OF);
+	put_area_u32(area, THUNK_FRAMES_COUNT, area->frames * THUNK_FRAMES_OF);
 }
 
 static void write_thunks(struct thunk_area *area, uint32_t number,
@@ -421,7 +486,7 @@ static void write_thunks(struct thunk_area *area, uint32_t number,
 		/* x86 is little endian, so these are the lower bytes. */
 		memcpy(code + hole->offset, &value, bytes);
 	}
-	memcpy(area->at + start, code, sizeof(code));
+	put_area(area, start, code, sizeof(code));
 }
 
 static void put_thunk_bytes(uint8_t **at, const void *bytes, size_t count)
@@ -463,10 +528,11 @@ static void write_choice(struct thunk_area *area,
 	}
 	put_thunk_bytes(&at, jmp_memory, sizeof(jmp_memory));
 	put_distance(&at, code, start,
-		     THUNK_PAGE + (choice->side == THUNK_SIDE_ENTRY
-					   ? offsetof(struct thunk_page, enter)
-					   : offsetof(struct thunk_page, exit)));
-	memcpy(area->at + start, code, sizeof(code));
+		     THUNK_PAGE +
+			     (choice->side == THUNK_SIDE_ENTRY
+				      ? offsetof(struct thunk_page, enter)
+				      : offsetof(struct thunk_page, exit)));
+	put_area(area, start, code, sizeof(code));
 }
 
 uint32_t thunk_pushed(uint64_t offset)
@@ -539,6 +605,8 @@ static int claim_number(struct thunk_area *area, uint32_t number,
 
 	if (!is_number(area, number))
 		return -EINVAL;
+	if (area->is_full)
+		return -ENOSPC;
 	known = &area->function[number];
 	if (known->is_there)
 		return known->function == function && known->kind == kind
@@ -553,7 +621,9 @@ static int claim_number(struct thunk_area *area, uint32_t number,
 		memcpy(area->descriptions + number * (size_t)THUNK_FRAME_BYTES,
 		       frames, THUNK_FRAME_BYTES);
 	lock_release(&g_areas.lock);
-	mode_of(area, number)->function = function;
+	put_area(area,
+		 mode_offset(number) + offsetof(struct thunk_mode, function),
+		 &function, sizeof(function));
 	return 0;
 }
 
@@ -566,7 +636,7 @@ int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 		return MIN(known, 0);
 	write_thunks(area, number, kind);
 	thunk_area_choose(area, number, THUNK_COUNT);
-	return 0;
+	return area->is_full ? -ENOSPC : 0;
 }
 
 /* Writes the thunk that was made for @number, which is there for the first
@@ -574,9 +644,10 @@ int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 static void put_moved_thunk(struct thunk_area *area, uint32_t number,
 			    const uint8_t code[THUNK_BYTES], uint32_t frame)
 {
-	mode_of(area, number)->frame = frame;
-	memcpy(area->at + thunk_offset(number, THUNK_SIDE_ENTRY), code,
-	       THUNK_BYTES);
+	put_area(area, mode_offset(number) + offsetof(struct thunk_mode, frame),
+		 &frame, sizeof(frame));
+	put_area(area, thunk_offset(number, THUNK_SIDE_ENTRY), code,
+		 THUNK_BYTES);
 	write_frames(area, number);
 	thunk_area_choose(area, number, THUNK_COUNT);
 }
@@ -611,7 +682,7 @@ int thunk_area_add_moved(struct thunk_area *area, uint32_t number, uint64_t map,
 		return MIN(known, 0);
 	area->function[number].map = map;
 	put_moved_thunk(area, number, code, frame);
-	return 0;
+	return area->is_full ? -ENOSPC : 0;
 }
 
 int thunk_area_add_called(struct thunk_area *area, uint32_t number,
@@ -640,7 +711,7 @@ int thunk_area_add_called(struct thunk_area *area, uint32_t number,
 	if (known)
 		return MIN(known, 0);
 	put_moved_thunk(area, number, code, frame);
-	return 0;
+	return area->is_full ? -ENOSPC : 0;
 }
 
 void thunk_area_show(struct thunk_area *area, const uint64_t *maps,
@@ -651,13 +722,14 @@ void thunk_area_show(struct thunk_area *area, const uint64_t *maps,
 	if (!area->frames)
 		return;
 	thunk_file_make_area(page, area->functions, area->frames);
-	memcpy(area->at, page, sizeof(page));
+	put_area(area, 0, page, sizeof(page));
 	for (uint32_t i = 0; i < THUNK_MAPS; i++) {
 		thunk_file_make(page, i, i < count ? maps[i] : 0,
 				area->functions, area->frames);
-		memcpy(area->at + thunk_files(area->functions) +
-			       i * (size_t)THUNK_FILE_BYTES,
-		       page, sizeof(page));
+		put_area(area,
+			 thunk_files(area->functions) +
+				 i * (uint64_t)THUNK_FILE_BYTES,
+			 page, sizeof(page));
 	}
 }
 
@@ -717,7 +789,7 @@ int thunk_area_choice(struct thunk_area *area, const uint32_t *numbers,
 	};
 	write_choice(area, &wanted);
 	*number = wanted.number;
-	return 0;
+	return area->is_full ? -ENOSPC : 0;
 }
 
 void thunk_area_choose(struct thunk_area *area, uint32_t number,
@@ -727,9 +799,11 @@ void thunk_area_choose(struct thunk_area *area, uint32_t number,
 	    area->function[number].kind == KIND_CHOICE)
 		return;
 	area->function[number].path = (uint8_t)path;
-	/* relaxed: a thunk that reads the mode before or after the byte leaves
-	 * the bits of open calls right */
-	atom_store_rlx(&mode_of(area, number)->path, (uint32_t)path);
+	/* A thunk that reads the mode before or after the byte leaves the bits
+	 * of open calls right. */
+	put_area_u32(area,
+		     mode_offset(number) + offsetof(struct thunk_mode, path),
+		     (uint32_t)path);
 	write_path(area, number, path);
 }
 
@@ -765,10 +839,9 @@ static uint64_t pointer_to(struct thunk_area *area, uint64_t map,
 	offset = THUNK_POINTERS +
 		 ((uint64_t)row * FUNCTIONS_USUAL + number) * 16 +
 		 (side == THUNK_SIDE_ENTRY ? 0 : 8);
-	/* relaxed: no site reads it before it was connected */
-	atom_store_rlx((uint64_t *)(area->at + offset),
-		       map + thunk_offset(number, side));
-	return offset;
+	map += thunk_offset(number, side);
+	put_area(area, offset, &map, sizeof(map));
+	return area->is_full ? 0 : offset;
 }
 
 bool thunk_area_operand(struct thunk_area *area, uint64_t map, uint32_t number,

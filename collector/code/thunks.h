@@ -33,8 +33,8 @@ struct code_move;
 struct code_moves;
 struct thunk_area;
 
-/* Requires a memfd of the right size for @functions numbers that can neither
- * shrink nor grow. */
+/* Requires a file of the right size for @functions numbers in a tmpfs: a memfd
+ * that can neither shrink nor grow, or a file with a path (thunk_image.h). */
 bool thunk_area_is_good(int fd, uint32_t functions);
 /* Copies @shim. @fd stays the caller's. Returns 0 or -errno. -EINVAL: @fd or
  * @shim is unfit for @functions numbers. -ENOTSUP: this machine has no thunks. */
@@ -47,7 +47,7 @@ void thunk_area_unmap(struct thunk_area *area);
 bool thunk_area_takes_calls(const struct thunk_area *area);
 /* Writes the thunks of function @number, at @function in the program, with the
  * path THUNK_COUNT. Returns 0, or -EINVAL: invalid number, or it has other
- * thunks. */
+ * thunks; -ENOSPC: the file system is full. */
 int thunk_area_add(struct thunk_area *area, uint32_t number, uint64_t function,
 		   enum thunk_kind kind);
 /* The same for a moved function of a module at @bias, which reaches the area at

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +51,7 @@ struct record_options {
 	bool cpu_given; /* --cpu was given */
 	/* --args, --args-strings, and --patch or --calls-to were given */
 	bool args, args_strings, adds_calls;
+	const char *patch_image; /* a folder; or NULL */
 	bool json, quiet, follow, full_names;
 	bool html, no_source;
 	const char *on_finish; /* a command, or NULL */
@@ -115,6 +119,9 @@ static int take_record_option(void *to, const struct opts_value *value)
 	case OPT_ARGS_STRINGS:
 		options->args_strings = true;
 		break;
+	case OPT_PATCH_IMAGE:
+		options->patch_image = value->text;
+		break;
 	case OPT_CALLS_TO:
 	case OPT_PATCH:
 		options->adds_calls = true;
@@ -157,6 +164,34 @@ static int take_record_option(void *to, const struct opts_value *value)
 	return OPTS_GO_ON;
 }
 
+/* The program makes a file in this folder, or goes on without, so the reasons
+ * are found here. */
+static int use_patch_image(const struct record_options *options)
+{
+	char *folder = realpath(options->patch_image, NULL);
+	struct statvfs mount;
+	struct statfs system;
+	int result = OPTS_WRONG;
+
+	if (!options->adds_calls)
+		log_err("--patch-image: only with --patch or --calls-to");
+	else if (!folder || access(folder, W_OK | X_OK) < 0 ||
+		 statvfs(folder, &mount) < 0 || statfs(folder, &system) < 0)
+		log_err("--patch-image: cannot write to %s: %s",
+			options->patch_image, strerror(errno));
+	else if (system.f_type != TMPFS_MAGIC || mount.f_flag & ST_NOEXEC)
+		log_err("--patch-image: %s is not on a tmpfs, or is mounted "
+			"noexec: choose another folder, such as one in "
+			"/dev/shm or /run/user",
+			options->patch_image);
+	else if (setenv(ENV_PATCH_IMAGE, folder, 1) < 0)
+		log_err("out of memory");
+	else
+		result = OPTS_GO_ON;
+	free(folder);
+	return result;
+}
+
 static int parse_record_line(int argc, char **argv,
 			     struct record_options *options)
 {
@@ -180,6 +215,8 @@ static int parse_record_line(int argc, char **argv,
 		result = collect_options_check_args(options->args,
 						    options->args_strings,
 						    options->adds_calls);
+	if (result == OPTS_GO_ON && options->patch_image)
+		result = use_patch_image(options);
 	options->command = argv + optind;
 	options->separated = optind > 1 && !strcmp(argv[optind - 1], "--");
 	return result;

@@ -776,12 +776,18 @@ void modules_put(struct modules **modules_ptr)
 
 static bool is_thunk_area(const struct place *place)
 {
-	static const char path[] = "/memfd:" THUNK_AREA_NAME;
-	size_t length = sizeof(path) - 1;
+	static const char memfd[] = "memfd:", area[] = THUNK_AREA_NAME;
+	const char *name = strrchr(place->path, '/');
 
-	/* The kernel adds " (deleted)". */
-	return !strncmp(place->path, path, length) &&
-	       (!place->path[length] || place->path[length] == ' ');
+	if (!name++)
+		return false;
+	if (!strncmp(name, memfd, sizeof(memfd) - 1))
+		name += sizeof(memfd) - 1;
+	if (strncmp(name, area, sizeof(area) - 1) != 0)
+		return false;
+	/* The kernel adds " (deleted)", and a file has more of a name. */
+	name += sizeof(area) - 1;
+	return !*name || *name == ' ' || *name == '-';
 }
 
 /* Limited, as a hostile program can have many such places. */

@@ -90,6 +90,7 @@ void settings_read(char **environment, struct settings *settings)
 	settings->temp_dir = find_variable(environment, "TMPDIR");
 	if (!settings->temp_dir || !settings->temp_dir[0])
 		settings->temp_dir = "/tmp";
+	settings->patch_image = find_variable(environment, ENV_PATCH_IMAGE);
 }
 
 static void say_number(const struct env_range *range, const char *text,

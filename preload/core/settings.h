@@ -22,6 +22,7 @@ struct settings {
 	const char *socket; /* PERFREC_SOCKET or NULL */
 	const char *runtime_dir; /* XDG_RUNTIME_DIR or NULL */
 	const char *temp_dir; /* TMPDIR or "/tmp" */
+	const char *patch_image; /* PERFREC_PATCH_IMAGE or NULL */
 };
 
 /* Fills @settings from @environment (as environ); its strings point there. An

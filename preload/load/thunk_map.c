@@ -21,6 +21,7 @@
 #include "preload/core/sys.h"
 #include "preload/core/thread_asm.h"
 #include "preload/load/module.h"
+#include "preload/load/thunk_image.h"
 #include "shared/atomic.h"
 
 #ifndef MAP_FIXED_NOREPLACE
@@ -118,6 +119,7 @@ static uint64_t map_around(int fd, uint64_t start, uint64_t end)
 static void map_near(int fd, uint64_t start, uint64_t end)
 {
 	unsigned int i;
+	long named;
 
 	if (start >= end)
 		return; /* no text */
@@ -126,7 +128,10 @@ static void map_near(int fd, uint64_t start, uint64_t end)
 			return;
 	if (i == THUNK_MAPS)
 		return;
-	g_thunks.map[i] = map_around(fd, start, end);
+	named = thunk_image_open(i);
+	g_thunks.map[i] = map_around(named < 0 ? fd : (int)named, start, end);
+	if (named >= 0)
+		sys(SYS_close, named);
 	if (g_thunks.page)
 		/* relaxed: mapped before; readers write through the kernel */
 		atom_store_rlx(&g_thunks.page->map[i], g_thunks.map[i]);

@@ -24,6 +24,7 @@
 #include <unistd.h>
 
 #include "preload/core/clock.h"
+#include "preload/core/path.h"
 #include "preload/core/sys.h"
 #include "preload/load/bind_now.h"
 #include "preload/load/debugger.h"
@@ -84,29 +85,6 @@ static void close_unknown(int fd)
 	sys(SYS_setsockopt, fd, SOL_SOCKET, SO_LINGER, &at_once,
 	    sizeof(at_once));
 	close_fd(fd);
-}
-
-/* Appends @text to @path. Returns false if it does not fit. */
-static bool append_text(char *path, size_t size, const char *text)
-{
-	size_t length = strlen(path), more = strlen(text);
-
-	if (length + more >= size)
-		return false;
-	memcpy(path + length, text, more + 1);
-	return true;
-}
-
-static bool append_number(char *path, size_t size, unsigned long number)
-{
-	char digits[24];
-	char *digit = digits + sizeof(digits) - 1;
-
-	*digit = '\0';
-	do {
-		*--digit = (char)('0' + number % 10);
-	} while (number /= 10);
-	return append_text(path, size, digit);
 }
 
 /* Only a collector of root or of this user may have the program's memory. */
@@ -229,22 +207,22 @@ static bool candidate_path(const struct settings *settings, int i, char *path,
 
 	path[0] = '\0';
 	if (settings->socket)
-		return i == 0 && append_text(path, size, settings->socket);
+		return i == 0 && path_add(path, size, settings->socket);
 	switch (i) {
 	case 0:
 		if (directory && directory[0])
-			return append_text(path, size, directory) &&
-			       append_text(path, size, "/perfrec.sock");
+			return path_add(path, size, directory) &&
+			       path_add(path, size, "/perfrec.sock");
 		__attribute__((fallthrough));
 	case 1:
-		return append_text(path, size, "/run/user/") &&
-		       append_number(path, size, uid) &&
-		       append_text(path, size, "/perfrec.sock");
+		return path_add(path, size, "/run/user/") &&
+		       path_add_number(path, size, uid) &&
+		       path_add(path, size, "/perfrec.sock");
 	case PLACE_TEMP:
-		return append_text(path, size, settings->temp_dir) &&
-		       append_text(path, size, "/perfrec-") &&
-		       append_number(path, size, uid) &&
-		       append_text(path, size, "/perfrec.sock");
+		return path_add(path, size, settings->temp_dir) &&
+		       path_add(path, size, "/perfrec-") &&
+		       path_add_number(path, size, uid) &&
+		       path_add(path, size, "/perfrec.sock");
 	default:
 		return false;
 	}
@@ -281,7 +259,7 @@ bool hello_find_socket(const struct settings *settings, const char *suffix,
 	for (int i = 0;
 	     candidate_path(settings, i, path, HELLO_SOCKET_BYTES - 8); i++)
 		if (!is_foreign_folder(settings, i, path, &owner) &&
-		    append_text(path, HELLO_SOCKET_BYTES, suffix) &&
+		    path_add(path, HELLO_SOCKET_BYTES, suffix) &&
 		    !sys(SYS_faccessat, AT_FDCWD, path, F_OK))
 			return true;
 	return false;
@@ -299,10 +277,10 @@ static void note_foreign(const char *path, uid_t owner)
 {
 	char *text = g_hello.foreign;
 
-	if (text[0] || !append_text(text, sizeof(g_hello.foreign), path))
+	if (text[0] || !path_add(text, sizeof(g_hello.foreign), path))
 		return;
-	append_text(text, sizeof(g_hello.foreign), " is of the user with id ");
-	append_number(text, sizeof(g_hello.foreign), owner);
+	path_add(text, sizeof(g_hello.foreign), " is of the user with id ");
+	path_add_number(text, sizeof(g_hello.foreign), owner);
 }
 
 static void note_foreign_socket(const char *path)
@@ -699,7 +677,8 @@ static bool halve_arena(struct wire_hello *ask)
 	return true;
 }
 
-static const char *offer_arena(long socket, struct hello_result *result)
+static const char *offer_arena(long socket, const struct settings *settings,
+			       struct hello_result *result)
 {
 	struct thunk_offer offer;
 	const char *why;
@@ -711,7 +690,7 @@ static const char *offer_arena(long socket, struct hello_result *result)
 			"RLIMIT_FSIZE or RLIMIT_AS leaves no room for "
 			"rings");
 	/* Before the arena, which would occupy places near the libraries. */
-	offer = thunks_offer(&result->hello);
+	offer = thunks_offer(&result->hello, settings->patch_image);
 	memfd = make_arena(result);
 	if (memfd == -EMFILE && offer.count) {
 		thunks_close(&offer);
@@ -799,7 +778,7 @@ const char *hello(const struct settings *settings, struct hello_result *result,
 		.tid = (int32_t)sys(SYS_gettid),
 	};
 	result->connected = true;
-	why = offer_arena(socket, result);
+	why = offer_arena(socket, settings, result);
 	hang_up(socket);
 	return why;
 }

@@ -11,6 +11,7 @@
 #include "preload/core/libc.h"
 #include "preload/core/sys.h"
 #include "preload/core/thread.h"
+#include "preload/load/thunk_image.h"
 #include "preload/load/thunk_map.h"
 #include "preload/ring/hook.h"
 #include "preload/ring/slot_memory.h"
@@ -41,11 +42,19 @@ static bool fits(uint64_t arena_bytes, uint64_t bytes)
 		as / ADDRESS_SPACE_SHARE >= arena_bytes + 2 * bytes);
 }
 
-static long make_area(uint32_t functions)
+/* @folder: of the image, or NULL */
+static long make_area(uint32_t functions, const char *folder)
 {
 	const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	long fd = sys(SYS_memfd_create, THUNK_AREA_NAME, flags | EXEC_FLAG);
+	long fd = folder ? thunk_image_make(folder, functions) : -1;
 
+	if (fd >= 0) {
+		if (thunk_map_begin((int)fd, functions))
+			return fd;
+		sys(SYS_close, fd);
+		thunk_image_remove();
+	}
+	fd = sys(SYS_memfd_create, THUNK_AREA_NAME, flags | EXEC_FLAG);
 	if (fd < 0)
 		fd = sys(SYS_memfd_create, THUNK_AREA_NAME, flags);
 	if (fd < 0)
@@ -76,7 +85,7 @@ static bool has_chain(void)
 	return g_chain.enter || g_chain.exit;
 }
 
-struct thunk_offer thunks_offer(struct wire_hello *ask)
+struct thunk_offer thunks_offer(struct wire_hello *ask, const char *folder)
 {
 	struct thunk_offer offer = { .count = 0 };
 	long area, memory;
@@ -84,7 +93,7 @@ struct thunk_offer thunks_offer(struct wire_hello *ask)
 	if ((has_chain() && !ask->entry_build) ||
 	    !fits(ask->arena_bytes, thunk_area_bytes(ask->functions)))
 		return offer;
-	area = make_area(ask->functions);
+	area = make_area(ask->functions, folder);
 	if (area < 0)
 		return offer;
 	ask->fds |= WIRE_FD_THUNKS;
@@ -145,9 +154,9 @@ void thunks_describe(struct page_shm *page)
 		atom_or_sc(&page->flags, PAGE_BARRIER);
 }
 #else
-struct thunk_offer thunks_offer(struct wire_hello *ask)
+struct thunk_offer thunks_offer(struct wire_hello *ask, const char *folder)
 {
-	(void)ask;
+	(void)ask, (void)folder;
 	return (struct thunk_offer){ .count = 0 };
 }
 
@@ -173,4 +182,5 @@ void thunks_withdraw(struct wire_hello *ask)
 {
 	ask->fds = 0;
 	thunk_map_end();
+	thunk_image_remove();
 }

@@ -18,9 +18,9 @@ struct thunk_offer {
 };
 
 /* Makes the thunk area, maps it, and opens this process's memory; sets
- * ask->fds. @ask has the size of the arena, which must not be mapped yet. Once,
- * while recording starts. */
-struct thunk_offer thunks_offer(struct wire_hello *ask);
+ * ask->fds. @ask has the size of the arena, which must not be mapped yet. @folder:
+ * for the area's file (thunk_image.h), or NULL. Once, while recording starts. */
+struct thunk_offer thunks_offer(struct wire_hello *ask, const char *folder);
 /* Describes the area in @page, if one was made. */
 void thunks_describe(struct page_shm *page);
 /* Closes the descriptors of @offer, once. */

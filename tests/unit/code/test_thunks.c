@@ -6,6 +6,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <ucontext.h>
 
 #include "tests/suite.h"
@@ -102,6 +105,58 @@ TEST(thunks_of_other_files_are_refused)
 	ck_assert_int_eq(thunk_area_map(-1, FUNCTIONS_USUAL, &shim, &area),
 			 -EINVAL);
 	ck_assert_ptr_null(area);
+}
+
+/* A file with a path may shrink at any time, and the file system may be full. */
+TEST(thunks_of_a_file_with_a_path_are_only_written)
+{
+	char path[] = "/dev/shm/perfrec-test-XXXXXX";
+	const uint64_t bytes = thunk_area_bytes(FUNCTIONS_USUAL);
+	const uint64_t slot = THUNK_CODE + CALLS * (uint64_t)THUNK_BYTES;
+	struct rlimit limit, small;
+	struct thunk_shim shim = rig_shim();
+	uint8_t known[THUNK_BYTES], found[THUNK_BYTES];
+	struct thunk_area *area;
+	struct stat status;
+	int fd = mkstemp(path);
+
+	ck_assert_int_ge(fd, 0);
+	unlink(path);
+	ck_assert_int_eq(ftruncate(fd, (off_t)bytes), 0);
+	ck_assert_int_eq(thunk_area_map(fd, FUNCTIONS_USUAL, &shim, &area), 0);
+	for (uint32_t number = CALLS; number <= ENTRY; number++)
+		ck_assert_int_eq(thunk_area_add(area, number, FUNCTION,
+						number == CALLS ? THUNK_CALLS
+								: THUNK_ENTRY),
+				 0);
+	thunk_area_choose(area, CALLS, THUNK_RECORD);
+	thunk_area_choose(g_area, CALLS, THUNK_RECORD);
+	ck_assert_int_eq(pread(g_fd, known, sizeof(known), (off_t)slot),
+			 sizeof(known));
+	ck_assert_int_eq(pread(fd, found, sizeof(found), (off_t)slot),
+			 sizeof(found));
+	ck_assert_mem_eq(found, known, sizeof(known));
+	ck_assert_int_eq(fstat(fd, &status), 0);
+	memset(found, 0, sizeof(found));
+	ck_assert(thunk_area_read(status.st_ino, slot, found, sizeof(found)));
+	ck_assert_mem_eq(found, known, sizeof(known));
+	ck_assert_int_eq(ftruncate(fd, 4096), 0);
+	ck_assert(!thunk_area_read(status.st_ino, slot, found, sizeof(found)));
+
+	/* Writes fail from here on. */
+	signal(SIGXFSZ, SIG_IGN);
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	small = limit;
+	small.rlim_cur = 4096;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+	thunk_area_choose(area, CALLS, THUNK_COUNT);
+	for (uint32_t number = 20; number < 22; number++)
+		ck_assert_int_eq(
+			thunk_area_add(area, number, FUNCTION, THUNK_CALLS),
+			-ENOSPC);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	thunk_area_unmap(area);
+	close(fd);
 }
 
 TEST(thunks_that_a_program_cannot_have_are_refused)
