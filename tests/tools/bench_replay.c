@@ -22,6 +22,7 @@
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 #include "shared/record.h"
+#include "tests/tools/saved_cells.h"
 
 #define PIECE 32768 /* as thread_drain() takes them of a ring of 4 MiB */
 
@@ -164,26 +165,6 @@ static uint64_t replay_all(struct output *output, const struct record *cells,
 	return ns;
 }
 
-static struct record *read_all(const char *name, size_t *count)
-{
-	FILE *file = fopen(name, "r");
-	struct record *cells = NULL;
-	long bytes;
-
-	if (!file)
-		return NULL;
-	fseek(file, 0, SEEK_END);
-	bytes = ftell(file);
-	rewind(file);
-	*count = bytes > 0 ? (size_t)bytes / sizeof(*cells) : 0;
-	if (*count)
-		cells = calloc(*count, sizeof(*cells));
-	if (cells && fread(cells, sizeof(*cells), *count, file) != *count)
-		*count = 0;
-	fclose(file);
-	return cells;
-}
-
 int main(int argc, char **argv)
 {
 	struct output output = { .hash = 0xcbf29ce484222325ULL };
@@ -193,7 +174,7 @@ int main(int argc, char **argv)
 	size_t count = 0;
 
 	if (argc > 1 && argc < 5)
-		cells = read_all(argv[1], &count);
+		cells = saved_cells_read(argv[1], &count);
 	output.block = calloc(1, sizeof(*output.block));
 	if (!cells || !count || !output.block) {
 		fprintf(stderr, "usage: bench_replay FILE [ROUNDS [MIN_NS]]\n");

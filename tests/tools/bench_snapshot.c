@@ -27,6 +27,7 @@
 #include "collector/trace/trace_file.h"
 #include "shared/compiler.h"
 #include "shared/record.h"
+#include "tests/tools/saved_cells.h"
 
 #define PIECE 32768
 #define RANDOM_CALLS 2000000
@@ -130,26 +131,6 @@ static void add_thread(struct bench *bench, const struct record *cells,
 
 /* --- records ------------------------------------------------------------- */
 
-static struct record *read_file(const char *name, size_t *count)
-{
-	FILE *file = fopen(name, "r");
-	struct record *cells = NULL;
-	long bytes;
-
-	if (!file)
-		return NULL;
-	fseek(file, 0, SEEK_END);
-	bytes = ftell(file);
-	rewind(file);
-	*count = bytes > 0 ? (size_t)bytes / sizeof(*cells) : 0;
-	if (*count)
-		cells = calloc(*count, sizeof(*cells));
-	if (cells && fread(cells, sizeof(*cells), *count, file) != *count)
-		*count = 0;
-	fclose(file);
-	return cells;
-}
-
 static uint32_t any(uint32_t below)
 {
 	static uint32_t random = 1;
@@ -246,7 +227,7 @@ int main(int argc, char **argv)
 	size_t count = 0;
 
 	if (calls && argc < 6)
-		cells = strcmp(argv[1], "-") ? read_file(argv[1], &count)
+		cells = strcmp(argv[1], "-") ? saved_cells_read(argv[1], &count)
 					     : make_random(&count);
 	bench.block = calloc(1, sizeof(*bench.block));
 	if (!cells || !count || !bench.block ||

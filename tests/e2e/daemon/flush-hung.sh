@@ -8,9 +8,8 @@
 # perfrec ctl. The flush waited for ever, and so did the files of the others.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
+. "$TOP/tests/e2e/lib/hung.sh"
 
-build_calls
-cp calls hung
 build waits <<'SOURCE'
 #include <fcntl.h>
 #include <unistd.h>
@@ -23,30 +22,12 @@ int main(void)
 	return 0;
 }
 SOURCE
-CALLS=3000000
 
-touch hangs
-export STALL_PATH=data/hung- STALL_WHILE=$PWD/hangs
-LD_PRELOAD=$O/tests/progs/libstall_writes_preload.so \
-	start_daemon --on-full=block --block-timeout 600s --workers 1
-unset STALL_PATH STALL_WHILE
+start_hanging_daemon
 preload ./waits &
 other=$!
 wait_for 60 test -e up
-preload ./hung $CALLS >out.hung &
-hung=$!
-hung_spans()
-{
-	"$PERFREC" ctl list --json | jq '.programs[] | select(.program == "hung").spans'
-}
-waits()
-{
-	before=$(hung_spans)
-	[ "${before:-0}" -gt 0 ] || return 1
-	sleep 1
-	[ "$(hung_spans)" = "$before" ]
-}
-wait_for 60 waits
+start_hung
 
 # expect_partial: what flush.json says of a flush of both.
 expect_partial()

@@ -6,31 +6,10 @@
 # for a block of that trace, and with it every program in block mode.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
+. "$TOP/tests/e2e/lib/hung.sh"
 
-build_calls
-cp calls hung
-CALLS=3000000
-
-touch hangs
-export STALL_PATH=data/hung- STALL_WHILE=$PWD/hangs
-LD_PRELOAD=$O/tests/progs/libstall_writes_preload.so \
-	start_daemon --on-full=block --block-timeout 600s --workers 1
-unset STALL_PATH STALL_WHILE
-preload ./hung $CALLS >out.hung &
-hung=$!
-# Its trace has no block that is free, and its ring is full.
-hung_spans()
-{
-	"$PERFREC" ctl list --json | jq '.programs[] | select(.program == "hung").spans'
-}
-waits()
-{
-	before=$(hung_spans)
-	[ "${before:-0}" -gt 0 ] || return 1
-	sleep 1
-	[ "$(hung_spans)" = "$before" ]
-}
-wait_for 60 waits
+start_hanging_daemon
+start_hung
 kill -0 $hung || fail 'the program does not wait for its disk'
 
 for i in 1 2 3; do

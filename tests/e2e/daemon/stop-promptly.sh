@@ -5,34 +5,15 @@
 # of the files would take 5 s.
 . "$TOP/tests/e2e/lib.sh"
 . "$TOP/tests/e2e/lib/daemon.sh"
+. "$TOP/tests/e2e/lib/plugins.sh"
 
 FILES=20
 
-cat >plugin.c <<'SOURCE'
-int entry(int i) { return i + 1; }
-SOURCE
-${CC:-gcc} -O1 -fPIC -shared -finstrument-functions -o plugin.so plugin.c ||
-	fail 'cannot compile plugin.c'
+build_plugins "$FILES"
+# Files with different bytes.
 seq "$FILES" | while read -r i; do
-	cp plugin.so "plugin$i.so"
 	echo "$i" >>"plugin$i.so"
 done
-build host -DFILES="$FILES" -ldl <<'SOURCE'
-#include <dlfcn.h>
-#include <stdio.h>
-int main(void)
-{
-	int sum = 0;
-	for (int i = 1; i <= FILES; i++) {
-		char path[64];
-		snprintf(path, sizeof(path), "./plugin%d.so", i);
-		void *plugin = dlopen(path, RTLD_NOW);
-		sum = ((int (*)(int))dlsym(plugin, "entry"))(sum);
-	}
-	printf("%d\n", sum);
-	return 0;
-}
-SOURCE
 
 printf '#!/bin/sh\n: >"%s/asked"\nexec sleep 1000\n' "$PWD" >reader
 chmod +x reader

@@ -5,36 +5,12 @@
 # them, also where fewer files may be open than that. Where there are far too
 # few, one line says so and what to do.
 . "$TOP/tests/e2e/lib.sh"
+. "$TOP/tests/e2e/lib/plugins.sh"
 need gzip
 
 MODULES=400
 
-cat >plugin.c <<'SOURCE'
-int entry(int i) { return i + 1; }
-SOURCE
-${CC:-gcc} -g -O1 -fPIC -shared -finstrument-functions -o plugin.so plugin.c ||
-	fail 'cannot compile plugin.c'
-seq "$MODULES" | while read -r i; do
-	cp plugin.so "plugin$i.so"
-done
-
-# Each plugin is a file of its own, called from a line of its own.
-build host -DMODULES="$MODULES" -ldl <<'SOURCE'
-#include <dlfcn.h>
-#include <stdio.h>
-int main(void)
-{
-	int sum = 0;
-	for (int i = 1; i <= MODULES; i++) {
-		char path[64];
-		snprintf(path, sizeof(path), "./plugin%d.so", i);
-		void *plugin = dlopen(path, RTLD_NOW);
-		sum = ((int (*)(int))dlsym(plugin, "entry"))(sum);
-	}
-	printf("%d\n", sum);
-	return 0;
-}
-SOURCE
+build_plugins "$MODULES" -g
 
 # record LIMIT: of open files.
 record()
