@@ -10,31 +10,6 @@
 . "$TOP/tests/e2e/lib/both_builds.sh"
 need gcc
 
-cat >fixed.c <<'EOS'
-#ifdef GIB
-static char data[GIB * (1l << 30) + 7];
-#endif
-__attribute__((noinline)) int f_called(int x)
-{
-	__asm__ volatile("");
-	return x + 1;
-}
-int main(void)
-{
-	int sum = 0;
-
-	for (int i = 0; i < 1000; i++)
-		sum += f_called(i);
-#ifdef GIB
-	data[sizeof(data) - 1] = 1;
-	__asm__ volatile("" : : "r"(data) : "memory");
-#endif
-	return sum == 0;
-}
-EOS
-
-both_builds_of=fixed.c
-
 fixed='-O2 -no-pie -fno-pie'
 for compiler in gcc clang; do
 	command -v $compiler >/dev/null || continue

@@ -9,24 +9,6 @@
 . "$TOP/tests/e2e/lib/both_builds.sh"
 need gcc
 
-cat >linked.c <<'EOS'
-__attribute__((noinline)) int f_called(int x)
-{
-	__asm__ volatile("");
-	return x + 1;
-}
-int main(void)
-{
-	int sum = 0;
-
-	for (int i = 0; i < 1000; i++)
-		sum += f_called(i);
-	return sum == 0;
-}
-EOS
-
-both_builds_of=linked.c
-
 for compiler in gcc clang; do
 	command -v $compiler >/dev/null || continue
 	for linker in bfd gold lld mold; do
