@@ -204,14 +204,13 @@ static const char g_leaf[] =
 "  0.000090000       300 us        8  leaf();\n";
 /* clang-format on */
 
-FIXTURE(NULL, tear_down);
+FIXTURE(write_head, tear_down);
 
 TEST(replay_text_has_waits_that_are_no_calls)
 {
 	const char *leaf = "leaf", *pipe = "?pipe*";
 	struct call_choice choice = { .functions = &leaf, .function_count = 1 };
 
-	write_head();
 	write_waits();
 	write_calls();
 	open_file();
@@ -226,7 +225,6 @@ TEST(waits_are_with_their_thread)
 {
 	struct call_choice choice = { .thread = "8" };
 
-	write_head();
 	write_waits();
 	write_calls();
 	open_file();
@@ -243,7 +241,6 @@ TEST(dump_has_a_line_for_a_wait)
 	size_t bytes;
 	FILE *out;
 
-	write_head();
 	write_calls();
 	write_waits();
 	open_file();
@@ -263,7 +260,6 @@ TEST(dump_has_a_line_for_a_wait)
 
 TEST(replay_text_says_what_the_thread_did_in_a_call)
 {
-	write_head();
 	write_calls();
 	write_switches();
 	open_file();
@@ -272,7 +268,6 @@ TEST(replay_text_says_what_the_thread_did_in_a_call)
 
 TEST(replay_text_of_a_narrow_line_has_what_was_on_a_cpu)
 {
-	write_head();
 	write_switches();
 	write_calls();
 	open_file();
@@ -282,7 +277,6 @@ TEST(replay_text_of_a_narrow_line_has_what_was_on_a_cpu)
 
 TEST(replay_text_of_a_trace_without_switches_has_no_columns)
 {
-	write_head();
 	write_calls();
 	open_file();
 	check_replay(0, 0, g_without);
@@ -295,7 +289,6 @@ TEST(dump_says_what_the_thread_did_in_a_call)
 	size_t bytes;
 	FILE *out;
 
-	write_head();
 	write_calls();
 	write_switches();
 	open_file();
