@@ -25,7 +25,7 @@ const KNOWN_SERIES = {
   memory: { title: 'Memory in use', unit: 'bytes', color: '--memory' },
   lost: { title: 'Lost calls', unit: 'count', color: '--bad' },
   paused: { title: 'Calls in a pause', unit: 'count', color: '--other' },
-  muted: { title: 'Muted functions', unit: 'count', color: '--other' },
+  muted: { title: 'Functions not recorded', unit: 'count', color: '--other' },
 };
 /** Series that say that a bucket without calls need not be idle. */
 const GAPS = ['lost', 'paused', 'muted'];
@@ -99,10 +99,12 @@ export class Overview {
     store.follow(['range'], this.redraw);
   }
 
-  /** @returns {HTMLElement | null} a button for the counters; null: there are none */
+  /** @returns {HTMLElement} a button for the counters, and what the hatching says */
   makeMore() {
+    const hatched = this.gaps.some((gap, i) => gap && !this.series.find((one) => one.key === 'calls')?.numbers[i]);
+    const legend = hatched ? el('ul', { class: 'legend' }, el('li', {}, el('i', { class: 'stopped' }), 'Not all calls were recorded here, so a program without calls need not be idle')) : null;
     const count = this.all.length - this.series.length;
-    if (!count) return null;
+    if (!count) return el('div', { class: 'overview-more' }, legend);
     const what = count === 1 ? 'curve' : 'curves';
     const toggle = button(`${count} more ${what}`, () => {
       const isMore = this.series.length < this.all.length;
@@ -111,7 +113,7 @@ export class Overview {
       this.tell();
       this.draw();
     }, { class: 'small' });
-    return el('div', { class: 'overview-more' }, toggle);
+    return el('div', { class: 'overview-more' }, legend, toggle);
   }
 
   get left() {
@@ -268,7 +270,7 @@ export class Overview {
   /** @param {number} bucket @returns {string} the hint for a bucket that seems idle */
   gapText(bucket) {
     const calls = this.all.find((one) => one.key === 'calls');
-    return this.gaps[bucket] && !calls?.numbers[bucket] ? 'Perhaps not idle: not all calls were recorded.' : '';
+    return this.gaps[bucket] && !calls?.numbers[bucket] ? 'It need not be idle: not all calls were recorded.' : '';
   }
 
   tell() {
