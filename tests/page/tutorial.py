@@ -43,6 +43,7 @@ def main():
         page.picture(os.path.join(IMAGES, "tutorial-flame.png"))
         page.press(*["Backspace"] * len("Catalog::find"))
         page.click_on("[role=tab][aria-controls$=threads]")
+        page.js("window.scrollTo(0, document.querySelector('[role=tablist]').getBoundingClientRect().top + window.scrollY - 8)")
         page.painted()
         page.picture(os.path.join(IMAGES, "tutorial-threads.png"))
     finally:
