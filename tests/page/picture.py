@@ -48,10 +48,12 @@ def record_demo(perfrec, build, folder):
 
 
 def take(page, waits, file):
-    """The upper part of the page; of @waits the part from the flame graph on."""
+    """The upper part of the page; of @waits the blocked time, from the flame graph on."""
     page.wait("document.documentElement.dataset.state === 'ready'")
     if waits:
-        page.js("window.scrollTo(0, document.getElementById('value').getBoundingClientRect().top - 4)")
+        page.js("(() => { const v = document.querySelector('#value'); v.value = 'blocked'; v.dispatchEvent(new Event('change')); })()")
+        page.painted()
+        page.js("window.scrollTo(0, document.getElementById('value').getBoundingClientRect().top + window.scrollY - 4)")
     os.makedirs(os.path.dirname(os.path.abspath(file)), exist_ok=True)
     page.picture(file)
 
