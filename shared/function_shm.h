@@ -122,7 +122,7 @@ _Static_assert(sizeof(struct thunk_mode) == 16, "layout");
  * address, but the function may have fewer arguments, and the stack may end
  * there. The entry hook looks. */
 #define THUNK_UNKNOWN (1u << 31)
-#define THUNK_UNKNOWN_BYTES 64u
+#define THUNK_UNKNOWN_BYTES 128u
 /* Likewise, with THUNK_UNKNOWN: the thunk copies THUNK_MANY_BYTES. ISO C permits
  * a call 127 arguments. */
 #define THUNK_MANY (1u << 30)

@@ -21,7 +21,7 @@ _Static_assert(sizeof(struct plan_key) == 96, "no gaps");
 static const struct cache_kind g_kind = {
 	.prefix = CACHE_PREFIX_PLANS,
 	.magic = "perfrecP",
-	.version = 2,
+	.version = 3,
 	.item_bytes = 1,
 	.items_max = PLAN_CACHE_BYTES_MAX,
 	.files_max = PLAN_CACHE_FILES_MAX,

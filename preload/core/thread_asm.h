@@ -65,7 +65,7 @@
 #define MODE_FRAME 4
 #define MODE_FUNCTION 8
 #define MODE_UNKNOWN 0x80000000 /* THUNK_UNKNOWN */
-#define MODE_UNKNOWN_BYTES 64
+#define MODE_UNKNOWN_BYTES 128
 #define MODE_MANY 0x40000000 /* THUNK_MANY */
 #define MODE_MANY_BYTES 1024
 /* The smallest page: what lies in one can be read as a whole, or not at all. */

@@ -21,6 +21,8 @@
 	X(nine)        \
 	X(big)         \
 	X(huge)        \
+	X(wide)        \
+	X(pass_wide)   \
 	X(precise)     \
 	X(spiral)      \
 	X(pair)        \
@@ -93,6 +95,25 @@ static ALONE long huge(struct huge value)
 {
 	COUNT(huge);
 	return value.word[39];
+}
+
+struct wide {
+	long word[16];
+};
+
+static ALONE long wide(struct wide value)
+{
+	COUNT(wide);
+	return value.word[0] + 2 * value.word[8] + 3 * value.word[15];
+}
+
+static long (*volatile g_wide)(struct wide) = wide;
+
+/* Jumps to a function with as many words on the stack as can be copied. */
+static ALONE long pass_wide(struct wide value)
+{
+	COUNT(pass_wide);
+	return g_wide(value);
 }
 
 static ALONE long double precise(long double x, double y)
@@ -311,13 +332,15 @@ int main(int argc, char **argv)
 {
 	struct big b = { { 1, 2, 3, 4, 5, 6, 7, 8 } };
 	struct huge h = { .word = { [39] = 4 } };
+	struct wide w = { .word = { 1, [8] = 20, [15] = 300 } };
 	int numbers[50];
 	long loops = argc > 1 ? atol(argv[1]) : 100;
 
 	counts = mmap(NULL, sizeof(*counts) * COUNTS, PROT_READ | PROT_WRITE,
 		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	printf("%ld %ld %ld %ld\n", fib(15), nine(1, 2, 3, 4, 5, 6, 7, 8, 9),
-	       big(b, 3), huge(h));
+	printf("%ld %ld %ld %ld %ld\n", fib(15),
+	       nine(1, 2, 3, 4, 5, 6, 7, 8, 9), big(b, 3), huge(h),
+	       pass_wide(w));
 	printf("%.6Lf %.6f %.6f\n", precise(1.25L, 2.5),
 	       creal(spiral(1 + 2 * I, 0.5f)), float_loop(3, 10));
 	printf("%ld %ld\n", pair(7).second, sum(3, 1L, 2L, 3L));

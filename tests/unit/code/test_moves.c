@@ -167,9 +167,9 @@ static const struct row {
 	  "mov %rsp, %rbp; .cfi_def_cfa_register %rbp; sub %rdi, %rsp;"
 	  "mov %rbp, %rsp; pop %rbp; .cfi_def_cfa %rsp, 8; ret",
 	  "", 0, 0, 0, 7, 0 },
-	{ "a jump to anything", "mov $1, %eax; jmp *%rdi", "", 0, 8, true, 5,
+	{ "a jump to anything", "mov $1, %eax; jmp *%rdi", "", 0, 16, true, 5,
 	  0 },
-	{ "a jump to an import", "mov $1, %eax; jmp puts@PLT", "", 0, 8, true,
+	{ "a jump to an import", "mov $1, %eax; jmp puts@PLT", "", 0, 16, true,
 	  5, 0 },
 	{ "a jump to dlsym()", "mov $1, %eax; jmp dlsym@PLT", "",
 	  CODE_READS_RETURN, 0, 0, 0, 0 },
