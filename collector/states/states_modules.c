@@ -560,6 +560,21 @@ static void note_unplanned(struct states *states, const char *path,
 	lock_release(&states->lock);
 }
 
+/* Returns true if functions of the file of @module are moved where another mapping
+ * has them: V8 maps a part of its own text once more. */
+static bool is_moved_elsewhere(const struct states *states,
+			       const struct states_module *module)
+{
+	for (size_t i = 0; i < states->module_count; i++) {
+		const struct states_plan *plan = states->modules[i].plan;
+
+		if (!states->modules[i].gone && plan->moves && plan->plan &&
+		    symbol_file_is_same(plan->file, module->plan->file))
+			return true;
+	}
+	return false;
+}
+
 static void list_module_functions(struct states *states, uint32_t index,
 				  const uint64_t *addresses)
 {
@@ -576,7 +591,8 @@ static void list_module_functions(struct states *states, uint32_t index,
 			    module->path, module->plan->why);
 	if (!plan && module->plan->unread && module->plan->moves)
 		note_unplanned(states, module->path, module->plan->why);
-	else if (!plan && module->unpatched)
+	else if (!plan && module->unpatched &&
+		 !is_moved_elsewhere(states, module))
 		note_unplanned(states, module->path,
 			       "it came after the program had started");
 	lock_acquire(&states->lock);
