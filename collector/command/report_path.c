@@ -13,6 +13,7 @@
 #include "collector/command/range_command.h"
 #include "collector/command/report_trace_options.h"
 #include "collector/command/trace_command.h"
+#include "collector/names/name_fold.h"
 #include "collector/options/call_expression.h"
 #include "collector/options/opts.h"
 #include "collector/read/call_search.h"
@@ -202,6 +203,7 @@ static void print_hand_overs(const struct path_view *view, FILE *out)
 				       ? MIN(count, (uint32_t)LINES_SHOWN)
 				       : count;
 	char ns[SIZE_TEXT], times[SIZE_TEXT], thread[PATH_THREAD_TEXT];
+	char name[NAME_FOLD_BYTES];
 
 	for (uint32_t i = 0; i < shown; i++, at++) {
 		fprintf(out, "  hand-over  %s time%s, %s: ",
@@ -211,9 +213,14 @@ static void print_hand_overs(const struct path_view *view, FILE *out)
 					  thread),
 			 out);
 		if (at->function) {
-			fputs(" in ", out);
-			text_out(path_list_text(&view->list, at->function),
-				 out);
+			const char *text =
+				path_list_text(&view->list, at->function);
+
+			if (view->options->full_names)
+				name_fold_clean(text, name);
+			else
+				name_fold(text, name);
+			fprintf(out, " in %s", name);
 		}
 		fputs(" ended waits of ", out);
 		text_out(path_thread_text(&view->list, at->to_tid, at->to,

@@ -229,3 +229,46 @@ expect_match out 'stage_1$'
 run_ok "$PERFREC" report --view path --to 30ms --thread stages in-turn
 run "$PERFREC" report --view path nosuch in-turn
 expect_status 1
+
+# Functions that hand over have short names, as in the table; not with --full-names.
+cat >names.cc <<'C'
+#include <atomic>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unistd.h>
+static std::mutex lock;
+static std::atomic<int> waiter;
+__attribute__((noinline)) bool sleeps(int tid)
+{
+	std::ifstream file("/proc/self/task/" + std::to_string(tid) + "/stat");
+	std::string id, name, state;
+	file >> id >> name >> state;
+	return state == "S";
+}
+__attribute__((noinline)) void hand_over(const std::string &)
+{
+	while (!waiter || !sleeps(waiter))
+		usleep(1000);
+	lock.unlock();
+}
+int main()
+{
+	lock.lock();
+	std::thread thread([] {
+		waiter = gettid();
+		lock.lock();
+		usleep(20000);
+		lock.unlock();
+	});
+	hand_over("text");
+	thread.join();
+}
+C
+"$PERFREC" c++ g++ -O1 -pthread -o names names.cc || fail 'cannot compile names.cc'
+run_ok "$PERFREC" record -q -o data -- ./names
+run_ok "$PERFREC" report --view path data
+expect_match out ' in hand_over\(std::string const&\) ended waits of '
+run_ok "$PERFREC" report --view path --full-names data
+expect_match out ' in hand_over\(std::__cxx11::basic_string<.*&\) ended waits of '
