@@ -4,7 +4,8 @@
  * runs later, and other threads may write meanwhile. So the first write is the
  * answer, unless it may have woken another reader, or another thread wrote at
  * nearly the same time: its record comes before its call. A close ends a wait
- * only if no other end is open, so it counts only without a write.
+ * only if no other end is open. So it counts only without a write, and if the
+ * reader ran at once.
  *
  * The end of a wait may become known long after it, so each wait collects its
  * own writes. The records of a thread come in order, but those of another may
@@ -29,6 +30,7 @@
 #define RECENT_WRITES 16u /* of a file: their waits may still come */
 #define WRITERS 3u /* of a wait, the first ones */
 #define CLOSE_NS 50000u /* writes at nearly the same time */
+#define END_NS 100000u /* the longest time until a reader of the end runs */
 
 struct expected_wait {
 	uint64_t from_ns;
@@ -269,7 +271,8 @@ static const struct wake *find_waker(const struct expected_wait *wait,
 		if (write != first && write->modules && write->ns <= to_ns &&
 		    (wait->is_shared || write->ns < first->ns + CLOSE_NS))
 			return NULL;
-	if (!first && wait->end.modules && wait->end.ns <= to_ns)
+	if (!first && wait->end.modules && wait->end.ns <= to_ns &&
+	    wait->end.ns + END_NS >= to_ns)
 		first = &wait->end;
 	return first;
 }
