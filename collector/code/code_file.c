@@ -10,6 +10,7 @@
 
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
+#include "collector/code/code_machine.h"
 #include "collector/code/code_site.h"
 #include "shared/compiler.h"
 #include "shared/elf_note.h"
@@ -137,34 +138,6 @@ const struct code_segment *code_file_text(const struct code_file *file,
 	const struct code_segment *segment = find_segment(file, vaddr);
 
 	return segment && segment->is_executable ? segment : NULL;
-}
-
-/* Skips an instruction of @all bytes if it starts with the @count bytes
- * @code. */
-static void skip_code(const struct code_file *file, uint64_t *vaddr,
-		      const void *code, uint64_t count, uint64_t all)
-{
-	const uint8_t *at = code_file_at(file, *vaddr, all);
-
-	if (at && !memcmp(at, code, count))
-		*vaddr += all;
-}
-
-bool code_file_stub(const struct code_file *file, uint64_t vaddr,
-		    uint64_t *slot)
-{
-	const uint8_t *at;
-	int32_t distance;
-
-	skip_code(file, &vaddr, "\xf3\x0f\x1e\xfa", 4, 4);
-	skip_code(file, &vaddr, "\x41\xbb", 2, 6);
-	skip_code(file, &vaddr, "\xf2", 1, 1);
-	at = code_file_at(file, vaddr, 6);
-	if (!at || at[0] != 0xff || at[1] != 0x25)
-		return false;
-	memcpy(&distance, at + 2, sizeof(distance));
-	*slot = vaddr + 6 + (uint64_t)(int64_t)distance;
-	return true;
 }
 
 /* --- notes --------------------------------------------------------------- */
@@ -360,7 +333,7 @@ static int add_call_slot(struct code_file *file, const Elf64_Rela *rela,
 	const size_t bytes = strlen(name) + 1;
 
 	if (!file->calls || file->slot_count == RELOCS_MAX ||
-	    ELF64_R_TYPE(rela->r_info) == R_X86_64_64 ||
+	    code_machine_rela(rela) == CODE_RELA_ADDRESS ||
 	    (type != STT_FUNC && type != STT_NOTYPE && type != STT_GNU_IFUNC) ||
 	    rela->r_offset % 8 || !file->calls(file->calls_context, name))
 		return 0;
@@ -418,7 +391,7 @@ static int add_slot(struct code_file *file, const struct tables *tables,
 	if (err)
 		return err;
 	/* A variable of the program may have such an address. */
-	if (ELF64_R_TYPE(rela->r_info) == R_X86_64_64 &&
+	if (code_machine_rela(rela) == CODE_RELA_ADDRESS &&
 	    kind != CODE_LOOKS_AT_CALLER)
 		return 0;
 	return add_reloc(file, rela->r_offset, is_ours ? symbol.st_value : 0,
@@ -434,17 +407,16 @@ static int read_rela(struct code_file *file, const struct tables *tables,
 	for (uint64_t i = 0; !err && i < bytes / sizeof(rela); i++) {
 		const uint8_t *at = code_file_at(file, vaddr + i * sizeof(rela),
 						 sizeof(rela));
-		uint32_t type;
+		enum code_rela kind;
 
 		if (!at)
 			break;
 		memcpy(&rela, at, sizeof(rela));
-		type = ELF64_R_TYPE(rela.r_info);
-		if (type == R_X86_64_RELATIVE)
+		kind = code_machine_rela(&rela);
+		if (kind == CODE_RELA_RELATIVE)
 			err = add_reloc(file, rela.r_offset,
 					(uint64_t)rela.r_addend, CODE_RELATIVE);
-		else if (type == R_X86_64_GLOB_DAT ||
-			 type == R_X86_64_JUMP_SLOT || type == R_X86_64_64)
+		else if (kind != CODE_RELA_OTHER)
 			err = add_slot(file, tables, &rela);
 	}
 	return err;
@@ -673,7 +645,7 @@ static int read_parts(struct code_file *file, struct code_source *source,
 	if (!read_source_bytes(source, 0, &elf, sizeof(elf)) ||
 	    memcmp(elf.e_ident, ELFMAG, SELFMAG) ||
 	    elf.e_ident[EI_CLASS] != ELFCLASS64 ||
-	    elf.e_ident[EI_DATA] != ELFDATA2LSB || elf.e_machine != EM_X86_64 ||
+	    elf.e_ident[EI_DATA] != ELFDATA2LSB || !code_machine_is(&elf) ||
 	    (elf.e_type != ET_EXEC && elf.e_type != ET_DYN) ||
 	    elf.e_phentsize != sizeof(Elf64_Phdr) ||
 	    elf.e_phoff > INT64_MAX / 2 || elf.e_shoff > INT64_MAX / 2)

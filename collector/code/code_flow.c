@@ -10,6 +10,7 @@
 #include "collector/code/code_file.h"
 #include "collector/code/code_returns.h"
 #include "collector/code/code_site.h"
+#include "collector/code/forms.h"
 #include "shared/compiler.h"
 
 #define STEPS_PER_OP 40 /* real functions need up to 10 */
@@ -142,24 +143,6 @@ static void blame_value(struct code_flow *flow, uint32_t value,
 		blame_group(flow, refusal, at);
 }
 
-static enum code_form form_of(const uint8_t *code, const struct code_op *op)
-{
-	if (op->kind == CODE_OP_CALL && op->length == 5 && code[0] == 0xe8)
-		return CODE_CALL;
-	if (op->kind == CODE_OP_CALL && op->length == 6 && code[0] == 0x67 &&
-	    code[1] == 0xe8)
-		return CODE_CALL_67;
-	if (op->kind == CODE_OP_CALL_MEMORY && op->length == 6 &&
-	    code[0] == 0xff && code[1] == 0x15)
-		return CODE_CALL_GOT;
-	if (op->kind == CODE_OP_JUMP && op->length == 5 && code[0] == 0xe9)
-		return CODE_JUMP;
-	if (op->kind == CODE_OP_JUMP_MEMORY && op->length == 6 &&
-	    code[0] == 0xff && code[1] == 0x25)
-		return CODE_JUMP_GOT;
-	return CODE_FORMS;
-}
-
 static const struct code_target *hook_of(const struct code_flow *flow,
 					 const struct code_piece *piece,
 					 const struct code_op *op)
@@ -184,8 +167,7 @@ static void add_site(struct code_flow *flow, const struct code_member *member,
 	uint32_t list[CODE_SET_MAX];
 	size_t count = code_value_list(&flow->values, value, list);
 
-	use.form =
-		(uint8_t)form_of(code_file_at(flow->file, at, op->length), op);
+	use.form = site_form_of(code_file_at(flow->file, at, op->length), op);
 	if (use.form == CODE_FORMS ||
 	    (!use.is_exit &&
 	     (use.form == CODE_JUMP || use.form == CODE_JUMP_GOT)))

@@ -362,10 +362,7 @@ static bool is_wild(const struct code_plan_work *work, uint64_t hit)
 	if (!at || code_pieces_at(&work->pieces, hit) ||
 	    code_target_at(&work->scan.stubs, hit - 2))
 		return false;
-	return at[1] == 0xe8 || at[1] == 0xe9 ||
-	       (at[0] == 0xff && (at[1] == 0x15 || at[1] == 0x25)) ||
-	       (at[0] == 0x0f && (at[1] & 0xf0) == 0x80) ||
-	       ((at[0] == 0x8b || at[0] == 0x8d) && (at[1] & 0xc7) == 5);
+	return code_scan_is_use(at);
 }
 
 /* Code outside of all pieces may contain any function inlined. */

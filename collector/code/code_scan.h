@@ -40,6 +40,10 @@ int code_scan_file(struct code_scan *scan, struct code_file *file,
 		   struct code_pieces *pieces);
 void code_scan_release(struct code_scan *scan);
 
+/* Returns true if the two bytes at @before can precede the operand of a call, a
+ * jump or a load. */
+bool code_scan_is_use(const uint8_t before[2]);
+
 const struct code_target *code_target_at(const struct code_targets *targets,
 					 uint64_t address);
 /* *@out is the first hit at or after @start. */

@@ -61,6 +61,12 @@ enum site_state {
 /* Returns a form of length 0 if @form is invalid. */
 const struct site_form *site_form(uint8_t form);
 
+struct code_op;
+
+/* Returns the form of the call or jump @op, whose bytes are @code, in a calls
+ * build; CODE_FORMS: none. */
+uint8_t site_form_of(const uint8_t *code, const struct code_op *op);
+
 /* @plain are the bytes in the file; @operand leads to the thunk. @state is not
  * FOREIGN. Writes CODE_SITE_BYTES. */
 void site_bytes(uint8_t form, const uint8_t *plain, enum site_state state,

@@ -219,3 +219,13 @@ void code_scan_release(struct code_scan *scan)
 	free(scan->hits);
 	*scan = (struct code_scan){ 0 };
 }
+
+bool code_scan_is_use(const uint8_t before[2])
+{
+	return before[1] == 0xe8 || before[1] == 0xe9 ||
+	       (before[0] == 0xff &&
+		(before[1] == 0x15 || before[1] == 0x25)) ||
+	       (before[0] == 0x0f && (before[1] & 0xf0) == 0x80) ||
+	       ((before[0] == 0x8b || before[0] == 0x8d) &&
+		(before[1] & 0xc7) == 5);
+}

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "collector/code/code_decode.h"
 #include "shared/compiler.h"
 
 #define CALL_FORM                                \
@@ -40,6 +41,24 @@ const struct site_form *site_form(uint8_t form)
 	static const struct site_form none;
 
 	return form < CODE_FORMS ? &g_forms[form] : &none;
+}
+
+uint8_t site_form_of(const uint8_t *code, const struct code_op *op)
+{
+	if (op->kind == CODE_OP_CALL && op->length == 5 && code[0] == 0xe8)
+		return CODE_CALL;
+	if (op->kind == CODE_OP_CALL && op->length == 6 && code[0] == 0x67 &&
+	    code[1] == 0xe8)
+		return CODE_CALL_67;
+	if (op->kind == CODE_OP_CALL_MEMORY && op->length == 6 &&
+	    code[0] == 0xff && code[1] == 0x15)
+		return CODE_CALL_GOT;
+	if (op->kind == CODE_OP_JUMP && op->length == 5 && code[0] == 0xe9)
+		return CODE_JUMP;
+	if (op->kind == CODE_OP_JUMP_MEMORY && op->length == 6 &&
+	    code[0] == 0xff && code[1] == 0x25)
+		return CODE_JUMP_GOT;
+	return CODE_FORMS;
 }
 
 void site_bytes(uint8_t form, const uint8_t *plain, enum site_state state,
