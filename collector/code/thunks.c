@@ -261,16 +261,22 @@ void thunk_area_unmap(struct thunk_area *area)
 	free(area);
 }
 
-/* The list of areas is locked until unlock_areas(). */
+/* The list of areas is locked until unlock_areas(). Files of two file systems may
+ * have the same number: the result is then NULL. */
 static const struct thunk_area *lock_area_of(ino_t inode)
 {
-	const struct thunk_area *area;
+	const struct thunk_area *found = NULL;
 
 	lock_areas();
-	area = g_areas.first;
-	while (area && area->inode != inode)
-		area = area->next;
-	return area;
+	for (const struct thunk_area *area = g_areas.first; area;
+	     area = area->next) {
+		if (area->inode != inode)
+			continue;
+		if (found && found->device != area->device)
+			return NULL;
+		found = area;
+	}
+	return found;
 }
 
 static bool is_moved_number(const struct thunk_area *area, uint64_t number)
