@@ -16,6 +16,7 @@
 #include "collector/base/grow.h"
 #include "collector/names/name_pattern.h"
 #include "collector/read/all_waits.h"
+#include "collector/read/cpu_use.h"
 #include "collector/read/open_calls.h"
 #include "collector/read/ramp.h"
 #include "collector/read/trace_bounds.h"
@@ -74,42 +75,18 @@ struct what_if_graph {
 
 /* --- CPUs ----------------------------------------------------------------- */
 
-static int compare_ran_tids(const void *left, const void *right)
-{
-	const int64_t a = *(const int64_t *)left, b = *(const int64_t *)right;
-
-	return (a > b) - (a < b);
-}
-
 /* Adds each time on a CPU to @running, with slope 1. Counts CPUs. */
 static int add_stretches(struct what_if_graph *graph, struct ramp *running)
 {
-	bool seen[TRACE_CPUS_MAX] = { false };
 	int64_t *tids = calloc(graph->thread_count + 1, sizeof(*tids));
-	int err = tids ? 0 : -ENOMEM;
+	int err = -ENOMEM;
 
 	for (uint32_t i = 0; tids && i < graph->thread_count; i++)
 		if (graph->threads[i].track)
 			tids[i] = graph->threads[i].track->tid;
 	if (tids)
-		qsort(tids, graph->thread_count, sizeof(*tids),
-		      compare_ran_tids);
-	for (uint32_t i = 0; !err && i < graph->thread_count; i++) {
-		const struct trace_stretch *ran;
-		uint32_t count;
-
-		if (!tids[i] || (i && tids[i] == tids[i - 1]))
-			continue;
-		count = trace_sched_stretches(graph->sched, tids[i], &ran);
-		for (; !err && count; count--, ran++) {
-			const uint32_t cpu = ran->cpu % TRACE_CPUS_MAX;
-
-			graph->out->cpus += !seen[cpu];
-			seen[cpu] = true;
-			err = ramp_add(running, &graph->budget, ran->from,
-				       ran->to, (double)(ran->to - ran->from));
-		}
-	}
+		err = cpu_use_add(graph->sched, tids, graph->thread_count,
+				  &graph->budget, running, &graph->out->cpus);
 	free(tids);
 	return err;
 }
