@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "collector/trace/out_perfetto.h"
+#include "collector/trace/out_sched.h"
 #include "tests/unit/trace_rig.h"
 
+#define US UINT64_C(1000)
 #define RIG_PROCESS(thread) (PROCESS + 1000 * ((thread) / 100))
 #define RIG_THREAD(thread) (3000 + (thread))
 #define RIG_WAITS(thread) (4000 + (thread))
@@ -21,9 +23,13 @@ static uint32_t g_sequence;
 static struct encoder g_threads[8];
 
 static const struct out_name g_functions[] = {
-	{ 1, "main" }, { 2, "take" }, { 3, "work" }, { 4, "put" }
+	{ 1, "main" },
+	{ 2, "take" },
+	{ 3, "work" },
+	{ 4, "put" },
+	{ 5, "perfrec: waiting for collector" },
 };
-enum { MAIN = 1, TAKE, WORK, PUT };
+enum { MAIN = 1, TAKE, WORK, PUT, STALL };
 
 static inline void rig_start(int threads)
 {
@@ -178,5 +184,34 @@ static inline void rig_signal(int thread, const char *name, uint64_t ns,
 	rig_event((struct out_event){
 		.type = OUT_INSTANT, .name = name, .flow = flow });
 }
+
+/* A time on a CPU, in us. */
+struct ran {
+	int thread;
+	uint32_t cpu;
+	uint64_t from, to;
+	enum out_sched_left why; /* it leaves the CPU */
+};
+#define WAITS OUT_SCHED_BLOCKED
+#define STAYS OUT_SCHED_PREEMPTED
+
+static inline void write_ran(const struct ran *ran, size_t count)
+{
+	struct out_sched *sched;
+
+	ck_assert_int_eq(out_sched_new(4, 90, wrote_switches, NULL, &sched), 0);
+	for (; count; count--, ran++) {
+		out_sched_in(sched, ran->cpu, START_NS + ran->from * US,
+			     100 + ran->thread);
+		out_sched_out(sched, ran->cpu, START_NS + ran->to * US,
+			      100 + ran->thread, ran->why);
+	}
+	out_sched_end(sched, START_NS + 100000 * US);
+	out_sched_free(&sched);
+}
+#define RAN(...)                                                \
+	write_ran((const struct ran[]){ __VA_ARGS__ },          \
+		  sizeof((const struct ran[]){ __VA_ARGS__ }) / \
+			  sizeof(struct ran))
 
 #endif

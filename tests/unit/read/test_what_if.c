@@ -3,14 +3,12 @@
  * Answers about traces whose threads are known by construction.
  */
 #include "collector/read/what_if.h"
-#include "collector/trace/out_sched.h"
 #include "tests/random.h"
 #include "tests/suite.h"
 #include "tests/unit/wait_rig.h"
 
 #define LOCK "mutex app+0x40"
 #define MUTEX "[mutex app+0x40]"
-#define US UINT64_C(1000)
 #define WOKEN(tid) "lock=" LOCK ",woken_by=x,woken_by_tid=" tid
 
 static struct what_if g_answer;
@@ -21,35 +19,6 @@ static void start(void)
 }
 
 FIXTURE(start, NULL);
-
-/* us */
-struct ran {
-	int thread;
-	uint32_t cpu;
-	uint64_t from, to;
-	enum out_sched_left why; /* it leaves the CPU */
-};
-#define WAITS OUT_SCHED_BLOCKED
-#define STAYS OUT_SCHED_PREEMPTED
-
-static void write_ran(const struct ran *ran, size_t count)
-{
-	struct out_sched *sched;
-
-	ck_assert_int_eq(out_sched_new(4, 90, wrote_switches, NULL, &sched), 0);
-	for (; count; count--, ran++) {
-		out_sched_in(sched, ran->cpu, START_NS + ran->from * US,
-			     100 + ran->thread);
-		out_sched_out(sched, ran->cpu, START_NS + ran->to * US,
-			      100 + ran->thread, ran->why);
-	}
-	out_sched_end(sched, START_NS + 100000 * US);
-	out_sched_free(&sched);
-}
-#define RAN(...)                                                \
-	write_ran((const struct ran[]){ __VA_ARGS__ },          \
-		  sizeof((const struct ran[]){ __VA_ARGS__ }) / \
-			  sizeof(struct ran))
 
 static void ask(struct what_if_change *changes, uint32_t count)
 {
