@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "collector/base/grow.h"
 #include "collector/base/json_text.h"
@@ -16,9 +17,11 @@
 #include "collector/command/report_trace_options.h"
 #include "collector/command/trace_command.h"
 #include "collector/names/name_fold.h"
+#include "collector/output/own_files.h"
 #include "collector/read/lock_groups.h"
 #include "collector/show/lock_list_json.h"
 #include "collector/show/progress.h"
+#include "collector/show/summary_slowed.h"
 #include "collector/show/table.h"
 #include "collector/show/terminal.h"
 #include "shared/compiler.h"
@@ -29,6 +32,23 @@ struct lock_view {
 	const struct report_trace_options *options;
 	struct lock_list list;
 };
+
+/* Reads what recording added to the waits. Only a finished recording says what it
+ * cost. */
+static int read_own_waits(struct lock_view *view, const char *path,
+			  const struct read_progress *tell)
+{
+	struct summary *summary = NULL;
+	char name[PATH_MAX];
+	int err = 0;
+
+	snprintf(name, sizeof(name), "%s/" SUMMARY_NAME, view->options->dir);
+	if (access(name, F_OK) == 0 &&
+	    !summary_read(view->options->dir, &summary))
+		err = lock_list_read_own(&view->list, summary, path, tell);
+	summary_free(&summary);
+	return err;
+}
 
 /* --- text ----------------------------------------------------------------- */
 
@@ -155,6 +175,41 @@ static void add_part_line(const struct lock_view *view,
 	add_lock_line(lines, ns, text);
 }
 
+/* The cells of "w/o perfrec" and "+-". */
+struct own_cells {
+	char own[SIZE_TEXT], error[SIZE_TEXT];
+};
+
+/* Adds the first columns of a row to @cells. Returns their number. */
+static size_t add_blocked_cells(const struct lock_view *view,
+				uint64_t blocked_ns, uint64_t own_ns,
+				uint64_t error_ns, char blocked[SIZE_TEXT],
+				struct own_cells *own, const char **cells)
+{
+	cells[0] = size_format_ns(blocked_ns, blocked);
+	if (!view->list.has_own)
+		return 1;
+	cells[1] =
+		size_format_ns(blocked_ns - MIN(blocked_ns, own_ns), own->own);
+	cells[2] = size_format_ns(error_ns, own->error);
+	return 3;
+}
+
+/* Adds the titles of these columns to @columns. Returns their number. */
+static size_t add_blocked_columns(const struct lock_view *view,
+				  struct table_column *columns)
+{
+	columns[0] = (struct table_column){
+		view->list.has_own ? "blocked" SUMMARY_SLOWED_MARK : "blocked",
+		9, false, 0
+	};
+	if (!view->list.has_own)
+		return 1;
+	columns[1] = (struct table_column){ "w/o perfrec", 11, false, 0 };
+	columns[2] = (struct table_column){ "+-", 9, false, 1 };
+	return 3;
+}
+
 /* Adds "12 locks, first waited for in take < run". */
 static void add_group_line(const struct lock_view *view,
 			   struct lock_lines *lines, const struct lock_row *row)
@@ -185,18 +240,22 @@ static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
 	uint64_t rest_ns = 0;
 	char blocked[SIZE_TEXT], waits[SIZE_TEXT], mean[SIZE_TEXT];
 	char held[SIZE_TEXT] = "-", longest[SIZE_TEXT] = "-", text[64];
+	const char *cells[TABLE_COLUMNS_MAX];
+	struct own_cells own;
+	size_t cell =
+		add_blocked_cells(view, row->blocked_ns, row->own_ns,
+				  row->own_error_ns, blocked, &own, cells);
 
 	if (row->held) {
 		size_format_ns(row->held_ns, held);
 		size_format_ns(row->longest_ns, longest);
 	}
-	table_add(lines->table,
-		  (const char *[]){
-			  size_format_ns(row->blocked_ns, blocked),
-			  size_format_count(row->waits, waits),
-			  size_format_ns(row->blocked_ns / row->waits, mean),
-			  held, longest },
-		  lock_list_text(&view->list, row->lock), "");
+	cells[cell++] = size_format_count(row->waits, waits);
+	cells[cell++] = size_format_ns(row->blocked_ns / row->waits, mean);
+	cells[cell++] = held;
+	cells[cell++] = longest;
+	table_add(lines->table, cells, lock_list_text(&view->list, row->lock),
+		  "");
 	if (view->list.has_processes && process) {
 		snprintf(text, sizeof(text), "of process %" PRId64,
 			 process->pid);
@@ -230,13 +289,16 @@ static void add_waiter_to_table(const struct lock_view *view,
 	size_t shown =
 		view->options->limit ? MIN(count, (size_t)PARTS_SHOWN) : count;
 	char blocked[SIZE_TEXT], waits[SIZE_TEXT], mean[SIZE_TEXT], text[64];
+	const char *cells[TABLE_COLUMNS_MAX];
+	struct own_cells own;
+	size_t cell =
+		add_blocked_cells(view, row->blocked_ns, row->own_ns,
+				  row->own_error_ns, blocked, &own, cells);
 	uint64_t rest_ns = 0;
 
-	table_add(lines->table,
-		  (const char *[]){
-			  size_format_ns(row->blocked_ns, blocked),
-			  size_format_count(row->waits, waits),
-			  size_format_ns(row->blocked_ns / row->waits, mean) },
+	cells[cell++] = size_format_count(row->waits, waits);
+	cells[cell++] = size_format_ns(row->blocked_ns / row->waits, mean);
+	table_add(lines->table, cells,
 		  lock_list_text(&view->list, row->function), "");
 	lines->blocked_ns = row->blocked_ns;
 	for (size_t i = 0; i < shown; i++)
@@ -256,11 +318,8 @@ static void add_waiter_to_table(const struct lock_view *view,
 /* Prints the threads that the calls of each function waited for. */
 static int print_waiter_table(const struct lock_view *view, FILE *out)
 {
-	static const struct table_column columns[] = {
-		{ "blocked", 9, false, 0 },
-		{ "waits", 7, false, 0 },
-		{ "mean", 9, false, 1 },
-	};
+	struct table_column columns[TABLE_COLUMNS_MAX];
+	size_t columns_used = add_blocked_columns(view, columns);
 	const uint32_t functions = view->list.waiters.rows.count;
 	size_t count = functions;
 	struct table table;
@@ -269,8 +328,9 @@ static int print_waiter_table(const struct lock_view *view, FILE *out)
 
 	if (view->options->limit)
 		count = MIN(count, view->options->limit);
-	table_init(&table, columns, ARRAY_SIZE(columns),
-		   "function, with its callees");
+	columns[columns_used++] = (struct table_column){ "waits", 7, false, 0 };
+	columns[columns_used++] = (struct table_column){ "mean", 9, false, 2 };
+	table_init(&table, columns, columns_used, "function, with its callees");
 	table.full_names = view->options->full_names;
 	for (size_t i = 0; i < count; i++)
 		add_waiter_to_table(view, &lines, view->list.functions[i]);
@@ -309,11 +369,14 @@ static void say_missing_stacks(const struct lock_view *view, FILE *out)
 static int print_lock_table(const struct lock_view *view, size_t count,
 			    FILE *out)
 {
-	static const struct table_column columns[] = {
-		{ "blocked", 9, false, 0 },	  { "waits", 7, false, 0 },
-		{ "mean", 9, false, 2 },	  { "held", 9, false, 3 },
-		{ "longest hold", 12, false, 1 },
+	static const struct table_column rest[] = {
+		{ "waits", 7, false, 0 },
+		{ "mean", 9, false, 3 },
+		{ "held", 9, false, 4 },
+		{ "longest hold", 12, false, 2 },
 	};
+	struct table_column columns[TABLE_COLUMNS_MAX];
+	const size_t first = add_blocked_columns(view, columns);
 	const uint32_t rows = view->list.sums.rows.count;
 	uint32_t locks = 0;
 	char text[SIZE_TEXT], number[SIZE_TEXT];
@@ -322,7 +385,8 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 	struct lock_lines lines = { .table = &table };
 	int err = 0;
 
-	table_init(&table, columns, ARRAY_SIZE(columns), "lock");
+	memcpy(columns + first, rest, sizeof(rest));
+	table_init(&table, columns, first + ARRAY_SIZE(rest), "lock");
 	/* Names of locks stay as they are. */
 	table.full_names = true;
 	for (size_t i = 0; i < count; i++)
@@ -360,6 +424,13 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 		say_missing_stacks(view, out);
 	if (!err && view->list.waiters.rows.count)
 		err = print_waiter_table(view, out);
+	if (!err && view->list.has_own)
+		fputs("  " SUMMARY_SLOWED_MARK
+		      ": with waits for threads that recording slowed; w/o "
+		      "perfrec: without these,\n"
+		      "     where it is known for whom the thread waited; "
+		      "about, rather too high\n",
+		      out);
 	return err ? err : fflush(out) || ferror(out) ? -EIO : 0;
 }
 
@@ -408,7 +479,8 @@ static int read_locks(struct lock_view *view)
 					 &range);
 	if (!err) {
 		progress_begin(&progress, "reading the trace", true);
-		err = trace_waits_read(path, NULL, &tell, &view->list.waits);
+		err = trace_waits_read(path, NULL, &tell, &view->list.waits)
+			      ?: read_own_waits(view, path, &tell);
 		progress_end(&progress);
 	}
 	if (err) {

@@ -7,6 +7,7 @@
 
 #include "collector/base/json_text.h"
 #include "collector/base/search.h"
+#include "collector/read/own_waits.h"
 #include "shared/compiler.h"
 
 #define REPORT_LOCK_VERSION 1
@@ -94,6 +95,27 @@ size_t lock_list_parts(const struct lock_list *list, uint32_t number,
 	return to - from;
 }
 
+/* --- what recording added --- */
+
+int lock_list_read_own(struct lock_list *list, const struct summary *summary,
+		       const char *path, const struct read_progress *progress)
+{
+	const uint64_t calls =
+		summary->totals.spans -
+		MIN(summary->totals.spans, summary->totals.short_spans);
+	const struct own_costs costs = {
+		.call_ns = (double)summary->cost.hooks_ns / (double)calls,
+		.collector_ns = summary->totals.collector_cpu_ns,
+	};
+	int err;
+
+	if (!calls || summary->cost.hooks_ns < summary->totals.on_cpu_ns / 50)
+		return 0;
+	err = own_waits_read(path, &costs, progress, list->waits);
+	list->has_own = !err;
+	return err;
+}
+
 /* --- functions that waited ------------------------------------------------ */
 
 static int compare_waiter_rows(const void *left, const void *right,
@@ -150,6 +172,16 @@ static json_t *wait_stack_json(const struct lock_list *list, uint32_t stack)
 	return functions;
 }
 
+static json_t *own_json(const struct lock_list *list, uint64_t own_ns,
+			uint64_t error_ns)
+{
+	if (!list->has_own)
+		return json_pack("{s:n, s:n}", "recording_ns",
+				 "recording_error_ns");
+	return json_pack("{s:I, s:I}", "recording_ns", (json_int_t)own_ns,
+			 "recording_error_ns", (json_int_t)error_ns);
+}
+
 static json_t *lock_json(const struct lock_list *list, uint32_t number)
 {
 	const bool by_stack = list->sums.by == LOCK_SUMS_BY_HOLDER;
@@ -182,6 +214,8 @@ static json_t *lock_json(const struct lock_list *list, uint32_t number)
 					? wait_stack_json(list, part->stack)
 					: NULL));
 	json_decref(parts);
+	json_object_update_new(lock,
+			       own_json(list, row->own_ns, row->own_error_ns));
 	if (by_stack)
 		json_object_update_new(
 			lock,
@@ -210,7 +244,7 @@ static json_t *waiter_json(const struct lock_list *list, uint32_t number)
 		&((const struct waiter_row *)list->waiters.rows.items)[number];
 	const struct waiter_part *part;
 	uint32_t count = lock_waiters_parts(&list->waiters, number, &part);
-	json_t *holders = json_array(), *wakers = json_array();
+	json_t *holders = json_array(), *wakers = json_array(), *waiter;
 
 	for (; count; count--, part++)
 		json_array_append_new(
@@ -222,7 +256,7 @@ static json_t *waiter_json(const struct lock_list *list, uint32_t number)
 				json_text(lock_list_text(list, part->thread)),
 				"tid", (json_int_t)part->tid, "blocked_ns",
 				(json_int_t)part->ns));
-	return json_pack(
+	waiter = json_pack(
 		"{s:o, s:I, s:I, s:o, s:o, s:I, s:I, s:I, s:I, s:I}",
 		"function", json_text(lock_list_text(list, row->function)),
 		"waits", (json_int_t)row->waits, "blocked_ns",
@@ -232,6 +266,9 @@ static json_t *waiter_json(const struct lock_list *list, uint32_t number)
 		(json_int_t)row->timed_out_ns, "process_ended_ns",
 		(json_int_t)row->ended_ns, "unknown_ns",
 		(json_int_t)row->unknown_ns);
+	json_object_update_new(waiter,
+			       own_json(list, row->own_ns, row->own_error_ns));
+	return waiter;
 }
 
 json_t *lock_list_json(const struct lock_list *list, size_t limit)

@@ -13,6 +13,7 @@
 
 #include "collector/read/lock_sums.h"
 #include "collector/read/lock_waiters.h"
+#include "collector/read/summary_read.h"
 #include "collector/read/wait_stacks.h"
 
 struct lock_list {
@@ -21,6 +22,7 @@ struct lock_list {
 	uint32_t *order; /* numbers of rows */
 	struct lock_part *parts; /* sorted by row, then by time */
 	bool has_processes; /* locks of several */
+	bool has_own; /* by lock_list_read_own() */
 
 	/* By lock_list_read_stacks(). Rows and parts of sums have stacks if they
 	 * are sums by holder. */
@@ -29,6 +31,12 @@ struct lock_list {
 	struct lock_waiters waiters;
 	uint32_t *functions; /* numbers of waiters.rows, most blocked first */
 };
+
+/* If hooks took 2 % of the CPU time of @summary or more, estimates how much of
+ * list->waits is due to that (own_waits_read()), before sums are made of them.
+ * Returns 0, or -errno as own_waits_read() does. */
+int lock_list_read_own(struct lock_list *list, const struct summary *summary,
+		       const char *path, const struct read_progress *progress);
 
 /* Reads the calls of the trace at @path, and sums up what each function waited for.
  * list->waits were read from the same trace; @thread and @range are those of
