@@ -32,7 +32,7 @@ function threadFilter(store) {
     if (show) list.querySelector('button')?.focus();
     else toggle.focus();
   };
-  // Of ten thousand threads, the boxes would take most of the time until the page is ready.
+  // The boxes of ten thousand threads took most of the time until the page was ready.
   const addBoxes = () => fill(list, el('div', { class: 'row' }, button('All', () => all(true, null), { class: 'small' }), button('None', () => all(false, null), { class: 'small' })),
     recording.processes.map((process, number) => {
       const own = threads.filter((thread) => thread.process === number);
