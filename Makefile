@@ -120,6 +120,7 @@ help:
 	@echo 'make check-flips  states of functions change for long in a busy program'
 	@echo 'make check-torture  each system call of the shim fails in turn'
 	@echo 'make check-kill   100 collectors and programs are killed: trace and index hold'
+	@echo 'make check-whom   holders and wakers beside logs of programs (10 minutes)'
 	@echo 'make check-what-if  perfrec what-if beside runs with faster functions (1 minute)'
 	@echo 'make check-ranges  1,000 random ranges: cuts and reports of them hold'
 	@echo 'make torture RUNS=N programs that do everything at once, recorded in 8 ways'

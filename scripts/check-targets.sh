@@ -54,6 +54,7 @@ deb              run
 check-deb        left debootstrap downloads a Debian
 check-kill       run KILLS=5
 check-ranges     run RANGES=1
+check-whom       left it takes ten minutes; e2e/waits/whom* run each kind once
 check-what-if    left its figures need idle CPUs; unit tests have the replay
 torture          run RUNS=1
 check-flips      run FLIPS_ROUNDS=100

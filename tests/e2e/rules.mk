@@ -12,7 +12,7 @@ E2E_PROGS = $(addprefix $(O)/tests/progs/,alloc_torture cpu_deny cpu_share \
 E2E_TOOLS = $(patsubst %.c,$(O)/%,$(filter-out tests/tools/bench_%, \
 	  $(wildcard tests/tools/*.c)))
 
-.PHONY: check-e2e check-kill check-ranges check-what-if e2e-programs
+.PHONY: check-e2e check-kill check-ranges check-what-if check-whom e2e-programs
 e2e-programs: all $(E2E_PROGS) $(E2E_TOOLS)
 check-e2e: e2e-programs
 	$(Q)O=$(O) sh scripts/run-e2e.sh $(if $(SHORT),--short)
@@ -21,6 +21,8 @@ check-e2e: e2e-programs
 check-kill: e2e-programs
 	$(Q)O=$(O) KILLS=$${KILLS:-100} sh scripts/run-e2e.sh robust/killed-index
 # Predictions beside runs in which a function really takes half of its time.
+check-whom: all $(O)/tests/progs/waits/whom
+	$(Q)sh tests/tools/whom_runs.sh $(O) $(RUNS)
 check-what-if: all $(O)/tests/progs/waits/halved
 	$(Q)sh tests/tools/what_if_check.sh $(O)
 # Above 1,000 ranges.

@@ -837,7 +837,8 @@ static void events(void)
 	run_threads(event_thread, 2);
 }
 
-/* One of two writers closes its end, later the other: only that ends the wait. */
+/* One of two writers closes its end, mostly later the other: the last close ends
+ * the wait. */
 static void *closing_thread(void *number)
 {
 	for (int i = 0; i < g_rounds; i++) {
@@ -859,8 +860,7 @@ static void *closing_thread(void *number)
 		} else {
 			work(g_work_us * (1 + (intptr_t)number));
 			from = now();
-			if ((intptr_t)number == 2)
-				log_line('S', from, from, &g_objects[i]);
+			log_line('S', from, from, &g_objects[i]);
 			close((intptr_t)number == 1 ? g_read[1] : g_write[1]);
 		}
 		pthread_barrier_wait(&g_barrier);
