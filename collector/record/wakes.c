@@ -147,8 +147,8 @@ static struct awaited_file *keep_file(struct wakes *wakes, uint64_t file)
 	return known;
 }
 
-static struct expected_wait *place_of_wait(struct wakes *wakes, pid_t tid,
-					   uint64_t from_ns)
+static struct expected_wait *expected_place(struct wakes *wakes, pid_t tid,
+					    uint64_t from_ns)
 {
 	uint64_t key = from_ns ^ (uint64_t)tid << 40;
 
@@ -218,7 +218,7 @@ void wakes_expect(struct wakes *wakes, pid_t tid, uint64_t from_ns,
 		wakes->wait =
 			allocate_zeros(wakes, WAITS * sizeof(*wakes->wait));
 	if (wakes->wait) {
-		wait = place_of_wait(wakes, tid, from_ns);
+		wait = expected_place(wakes, tid, from_ns);
 		drop_wait(wait);
 		wait->tid = tid;
 		wait->from_ns = from_ns;
@@ -241,7 +241,7 @@ void wakes_add(struct wakes *wakes, uint64_t file, const struct wake *wake)
 		const struct recent_wait *recent =
 			&known->wait[(known->waits - i) % RECENT_WAITS];
 		struct expected_wait *wait =
-			place_of_wait(wakes, recent->tid, recent->from_ns);
+			expected_place(wakes, recent->tid, recent->from_ns);
 
 		if (recent->from_ns > wake->ns || wait->tid != recent->tid ||
 		    wait->from_ns != recent->from_ns)
@@ -256,8 +256,8 @@ void wakes_add(struct wakes *wakes, uint64_t file, const struct wake *wake)
 }
 
 /* Returns the write that ended @wait at @to_ns, or NULL. */
-static const struct wake *find_waker(const struct expected_wait *wait,
-				     uint64_t to_ns)
+static const struct wake *waker_of_wait(const struct expected_wait *wait,
+					uint64_t to_ns)
 {
 	const struct wake *first = NULL;
 
@@ -285,9 +285,9 @@ bool wakes_find(struct wakes *wakes, pid_t tid, uint64_t from_ns,
 
 	lock_acquire(&wakes->lock);
 	if (wakes->wait) {
-		wait = place_of_wait(wakes, tid, from_ns);
+		wait = expected_place(wakes, tid, from_ns);
 		if (wait->tid == tid && wait->from_ns == from_ns)
-			found = find_waker(wait, to_ns);
+			found = waker_of_wait(wait, to_ns);
 	}
 	if (found) {
 		*out = *found;
