@@ -112,7 +112,7 @@ help:
 	@echo 'make coverage     lines of collector/ and preload/ that all tests run together'
 	@echo 'make check-real   real programs from their sources, some by perfrec cc'
 	@echo 'make check-nptl   tests of glibc for threads and locks, plain and recorded (10 minutes)'
-	@echo 'make check-patch  14 programs as Debian ships them, each call recorded (10 minutes)'
+	@echo 'make check-patch  16 programs as Debian ships them, each call recorded (20 minutes)'
 	@echo 'make check-real-overhead   some of them within a budget, beside perf'
 	@echo 'make check-truth  the first table beside perf, for all builds and budgets (25 minutes)'
 	@echo 'make check-soak   a daemon under 500 programs a minute for ten minutes'

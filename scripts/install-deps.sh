@@ -69,6 +69,7 @@ real  libevent-dev        memcached needs it
 real  libopenmpi-dev      a program of three processes, in C and in Fortran
 real  openmpi-bin         starts them
 real  ffmpeg              recorded as Debian ships it
+real  qtbase5-dev         a window of Qt, likewise
 real  nginx               likewise
 real  apache2-utils       ab, the load on nginx
 real  curl                likewise

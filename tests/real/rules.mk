@@ -21,14 +21,19 @@ check-nptl: all
 	$(Q)sh tests/real/nptl.sh $(O) $(REAL_DIR) $(NPTL)
 
 # Programs as Debian ships them, each call recorded (unmodified.sh --patch):
-# PATCHED of them; 10 minutes on two CPUs.
+# PATCHED of them; and PATCH_RUNS of a program that throws, switches stacks and
+# prints backtraces (stress/patched.sh). 10 minutes each on two CPUs.
 PATCHED ?=
+PATCH_RUNS ?= 1000
 .PHONY: check-patch
 check-patch:
 	$(Q)sh scripts/install-deps.sh build
 	$(Q)sh scripts/install-deps.sh check real || true
 	$(Q)$(MAKE) --no-print-directory real-tools
 	$(Q)sh tests/real/unmodified.sh --patch $(O) $(REAL_DIR) $(PATCHED)
+	$(Q)dir=$$(mktemp -d) && script=$$PWD/tests/stress/patched.sh && \
+		o=$$(cd $(O) && pwd) && cd $$dir && \
+		O=$$o sh $$script $(PATCH_RUNS) && cd / && rm -rf $$dir
 
 # Programs within a budget, REAL_PROGRAMS of them (overhead-real.sh); each takes
 # half a minute on two CPUs with nothing else to do, the first time two.

@@ -12,12 +12,14 @@
 # wait4(), within 2 %, and at most 2 % of it is [unknown]. Nothing is lost, and the
 # figures about their memory are consistent.
 #
-# --patch: each call of each function that can be moved, of these and ten more:
+# --patch: each call of each function that can be moved, of these and twelve more:
 #
 #     bash git sqlite perl lua node    loops, children, exceptions, just-in-time code
 #     python      its tests of exceptions and threads
 #     gxx clang   compilers, with 200,000 functions
 #     redis       a server under load
+#     chromium    many processes, and a page whose script runs
+#     qt          an offscreen window, signals and threads
 #
 # The output is the same, calls nest in the trace, and nothing is lost. Functions of
 # sqlite, lua, bash and perl that have a name are called as often as callgrind counts.
@@ -41,7 +43,7 @@ dir=$(cd "$2" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd)
 shift 2
 [ $# -gt 0 ] || set -- xz ffmpeg nginx postgres \
-	${patch:+bash git sqlite perl lua node python gxx clang redis}
+	${patch:+bash git sqlite perl lua node python gxx clang redis chromium qt}
 # Recorded calls make the load slower, so it is a 20th.
 part=${patch:+20}
 part=${part:-1}
@@ -401,6 +403,66 @@ record_redis()
 	record sh "$here/serve.sh" "$work/no-socket" "sh $work/load" \
 		redis-server --port 18081 --save '' --dir "$work/redis" \
 		--logfile "$work/redis/log"
+}
+
+record_chromium()
+{
+	need_package chromium chromium
+	cat >"$work/page.html" <<-'END'
+		<!doctype html><p id=a></p><script>let s = 0;
+		for (let i = 0; i < 50000; i++) s += i * i % 7;
+		document.getElementById("a").textContent = s;</script>
+	END
+	# It complains on stderr of what a machine lacks, with times.
+	# shellcheck disable=SC2016 # for the inner shell
+	record sh -c 'chromium --headless --no-sandbox --disable-gpu --user-data-dir="$0/chromium" \
+		--dump-dom "file://$0/page.html" 2>/dev/null' "$work"
+}
+
+record_qt()
+{
+	need_package /usr/include/x86_64-linux-gnu/qt5/QtWidgets/QLabel qtbase5-dev
+	cat >"$work/qt.cc" <<-'END'
+		#include <QtConcurrent/QtConcurrent>
+		#include <QtWidgets/QtWidgets>
+		#include <cstdio>
+		int main(int argc, char **argv)
+		{
+			QApplication app(argc, argv);
+			QStandardItemModel model(50, 3);
+			QTableView view;
+			QLabel label("text");
+			int clicks = 0;
+			QPushButton button("press");
+			QObject::connect(&button, &QPushButton::clicked, [&] { clicks++; });
+			view.setModel(&model);
+			view.resize(300, 200);
+			view.show();
+			label.show();
+			for (int i = 0; i < 20; i++) {
+				model.setItem(i, i % 3, new QStandardItem(QString::number(i * i)));
+				button.click();
+				app.processEvents();
+			}
+			QList<int> list;
+			for (int i = 0; i < 1000; i++)
+				list << i;
+			auto sum = QtConcurrent::blockingMappedReduced<long>(
+				list, +[](const int &i) -> long { return i * i % 97; },
+				+[](long &all, const long &one) { all += one; });
+			QString text = QJsonDocument(QJsonArray{ clicks, (int)sum,
+				view.grab().width() }).toJson(QJsonDocument::Compact);
+			QTimer::singleShot(20, &app, &QApplication::quit);
+			app.exec();
+			puts(text.toUtf8().constData());
+			puts(QRegularExpression("(\\d+)").match(text).captured(1).toUtf8().constData());
+			return 3;
+		}
+	END
+	include=/usr/include/x86_64-linux-gnu/qt5
+	g++ -O2 -fPIC -w -o "$work/qt" "$work/qt.cc" -I$include -lQt5Widgets -lQt5Gui \
+		-lQt5Concurrent -lQt5Core || return 1
+	record env QT_QPA_PLATFORM=offscreen XDG_RUNTIME_DIR="$work" "$work/qt"
 }
 
 for name; do
