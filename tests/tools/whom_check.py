@@ -141,7 +141,8 @@ def read_truth(path, inherits):
     for lines in truth.values():
         lines.sort()
     # A release is over when the next thread has the lock. A release of a lock with
-    # priority inheritance gives it to a thread that may still wait for a CPU.
+    # priority inheritance gives it to a thread that may still wait for a CPU, and
+    # that of a writer gives the lock to all readers that wait.
     begins = sorted(h[0] for kind in "HhRr" for h in truth[kind])
     ends = sorted(h[1] for kind in "HhRr" for h in truth[kind])
     for kind in "HhRr":
@@ -149,7 +150,7 @@ def read_truth(path, inherits):
             at = bisect.bisect_left(begins, h[1])
             after = min([h[4], *begins[at : at + 1]])
             at = bisect.bisect_right(ends, h[0])
-            since = ends[at - 1] if inherits and at else h[0]
+            since = ends[at - 1] if (inherits or kind in "Rr") and at else h[0]
             truth[kind][i] = (*h[:4], after, since)
     return truth
 
