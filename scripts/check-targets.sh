@@ -69,7 +69,7 @@ coverage         left half an hour: check-full in a build by clang
 check-push       left npm downloads servers
 check-viewers    left npm downloads viewers
 check-page-real  left downloads the sources of Lua and SQLite
-page-picture     left downloads the sources of Lua
+page-picture     left makes pictures, which differ each time
 page-look        left five minutes; makes pictures for a person
 check-real       left downloads the sources of real programs
 check-patch      left installs real programs; e2e/patch has a part of it

@@ -13,13 +13,10 @@ check-page-real: all $(O)/page_template.html $(O)/tests/progs/demo $(O)/tests/to
 	$(Q)sh tests/real/fetch-build.sh $(REAL_DIR)
 	$(Q)O=$(O) REAL_DIR=$(REAL_DIR) PAGE_ALL=1 sh tests/page/run.sh Recorded
 
-# docs/images/page.png and waits.png, for the README: Lua, whose sources this
-# fetches, and the demo.
+# docs/images/page.png and waits.png, for the README.
 .PHONY: page-picture
 page-picture: all $(O)/tests/progs/demo
 	$(Q)PYTHONDONTWRITEBYTECODE=1 python3 tests/page/picture.py $(O)
-	$(Q)sh tests/real/fetch-build.sh $(REAL_DIR)
-	$(Q)PYTHONDONTWRITEBYTECODE=1 python3 tests/page/picture.py $(O) $(REAL_DIR)
 
 # Pictures of all tabs of five recordings, for a person, in $(O)/page-look. Obstacles
 # by axe too, if check-viewers has fetched it.
