@@ -560,8 +560,9 @@ static void note_unplanned(struct states *states, const char *path,
 	lock_release(&states->lock);
 }
 
-/* Returns true if functions of the file of @module are moved where another mapping
- * has them: V8 maps a part of its own text once more. */
+/* Returns true if @module is a part of a file whose functions are moved where another
+ * mapping has it: V8 maps a part of its own text once more. All of a file once more
+ * is a copy in another namespace, whose calls are missing. */
 static bool is_moved_elsewhere(const struct states *states,
 			       const struct states_module *module)
 {
@@ -569,6 +570,7 @@ static bool is_moved_elsewhere(const struct states *states,
 		const struct states_plan *plan = states->modules[i].plan;
 
 		if (!states->modules[i].gone && plan->moves && plan->plan &&
+		    module->end - module->start < plan->plan->text_bytes &&
 		    symbol_file_is_same(plan->file, module->plan->file))
 			return true;
 	}
