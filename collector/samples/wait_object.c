@@ -423,6 +423,8 @@ static void add_waker_file(struct wait_objects *objects,
 		else
 			end.kind = WAIT_END_WRITE;
 		file = end.inode;
+		if (!file)
+			return;
 		wait_peers_find(objects->peers, thread->pid, &end, holder);
 		out->holders += (uint32_t)wait_peers_list(
 			objects->peers, thread->pid, &end,

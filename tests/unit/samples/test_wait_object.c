@@ -41,15 +41,18 @@ static struct {
 	pid_t tid; /* set by the thread */
 	struct wait_objects *objects;
 	char text[WAIT_TEXT_BYTES];
+	struct wait_wakers wakers;
 } g;
 
 /* Recorded processes: this one, unless g_alone, and its children. */
 static pid_t g_child[2];
 static bool g_alone;
+static unsigned int g_lists; /* times that they were listed */
 
 static size_t list(void *context, pid_t pid, pid_t *out, size_t room)
 {
 	(void)context;
+	g_lists++;
 	ck_assert_int_eq(pid, getpid());
 	ck_assert_uint_ge(room, 3);
 	out[0] = pid;
@@ -102,6 +105,7 @@ static bool name_wait(pid_t pid, pid_t tid)
 	if (wait_call_parse(line, &call))
 		return false;
 	wait_object_name(g.objects, &thread, &call, g.text);
+	wait_object_wakers(g.objects, &thread, &call, &g.wakers);
 	return true;
 }
 
@@ -671,6 +675,27 @@ TEST(wait_object_says_who_has_the_other_tcp_socket)
 	check_tcp_peer(AF_INET, AF_INET);
 	check_tcp_peer(AF_INET6, AF_INET6);
 	check_tcp_peer(AF_INET, AF_INET6);
+}
+
+/* To look for it in all processes would use up the links that a second may
+ * read, and the ends of pipes would not be found. */
+TEST(wait_object_looks_for_no_unknown_end)
+{
+	struct sockaddr_in address = { .sin_family = AF_INET };
+	socklen_t size = sizeof(address);
+
+	SKIP_IF_UNREADABLE();
+	g_fd = socket(AF_INET, SOCK_DGRAM, 0);
+	g_write_fd = g_fd;
+	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	ck_assert_int_eq(bind(g_fd, (struct sockaddr *)&address, size), 0);
+	getsockname(g_fd, (struct sockaddr *)&address, &size);
+	ck_assert_int_eq(connect(g_fd, (struct sockaddr *)&address, size), 0);
+	g_lists = 0;
+	check_descriptor(wait_read, "[udp ");
+	ck_assert_uint_eq(g.wakers.files, 0);
+	ck_assert_uint_eq(g_lists, 0);
+	close(g_fd);
 }
 
 static size_t list_none_of_mine(void *context, pid_t pid, pid_t *out,
