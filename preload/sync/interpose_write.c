@@ -48,9 +48,9 @@ ATTR_NOINLINE static void put_descriptor(int fd, bool end)
 	sync_put(EXT_SYNC_RELEASE, SYNC_DESCRIPTOR, (void *)object, end);
 }
 
-/* A wrapper of @name, whose first parameter is @fd. @end: it may end the
- * file. */
-#define WRAP_WRITE(result, name, end, parameters, arguments)            \
+/* A wrapper of @name, whose first parameter is @fd. @gives: there is something
+ * that may wake a reader. @end: it may end the file. */
+#define WRAP_WRITE(result, name, gives, end, parameters, arguments)     \
 	static result find_##name parameters;                           \
 	static result(*g_real_##name) parameters = find_##name;         \
 	static result find_##name parameters                            \
@@ -60,7 +60,8 @@ ATTR_NOINLINE static void put_descriptor(int fd, bool end)
 	}                                                               \
 	ATTR_NOINLINE static result tell_##name parameters              \
 	{                                                               \
-		put_descriptor(fd, end);                                \
+		if (gives)                                              \
+			put_descriptor(fd, end);                        \
 		return g_real_##name arguments;                         \
 	}                                                               \
 	ATTR_EXPORT result name parameters                              \
@@ -70,23 +71,24 @@ ATTR_NOINLINE static void put_descriptor(int fd, bool end)
 			       : g_real_##name arguments;               \
 	}
 
-WRAP_WRITE(ssize_t, write, false, (int fd, const void *data, size_t size),
+WRAP_WRITE(ssize_t, write, size, false, (int fd, const void *data, size_t size),
 	   (fd, data, size))
-WRAP_WRITE(ssize_t, writev, false,
+WRAP_WRITE(ssize_t, writev, true, false,
 	   (int fd, const struct iovec *parts, int count), (fd, parts, count))
-WRAP_WRITE(ssize_t, send, false,
+WRAP_WRITE(ssize_t, send, size, false,
 	   (int fd, const void *data, size_t size, int flags),
 	   (fd, data, size, flags))
-WRAP_WRITE(ssize_t, sendto, false,
+WRAP_WRITE(ssize_t, sendto, size, false,
 	   (int fd, const void *data, size_t size, int flags,
 	    const struct sockaddr *to, socklen_t to_size),
 	   (fd, data, size, flags, to, to_size))
-WRAP_WRITE(ssize_t, sendmsg, false,
+WRAP_WRITE(ssize_t, sendmsg, true, false,
 	   (int fd, const struct msghdr *message, int flags),
 	   (fd, message, flags))
-WRAP_WRITE(int, sendmmsg, false,
+WRAP_WRITE(int, sendmmsg, true, false,
 	   (int fd, struct mmsghdr *messages, unsigned int count, int flags),
 	   (fd, messages, count, flags))
-WRAP_WRITE(int, eventfd_write, false, (int fd, eventfd_t value), (fd, value))
-WRAP_WRITE(int, shutdown, true, (int fd, int how), (fd, how))
-WRAP_WRITE(int, close, true, (int fd), (fd))
+WRAP_WRITE(int, eventfd_write, true, false, (int fd, eventfd_t value),
+	   (fd, value))
+WRAP_WRITE(int, shutdown, true, true, (int fd, int how), (fd, how))
+WRAP_WRITE(int, close, true, true, (int fd), (fd))

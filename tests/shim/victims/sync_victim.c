@@ -663,7 +663,10 @@ static void writes(void)
 	must(!eventfd_write(event, 1));
 	must(!shutdown(pair[0], SHUT_WR));
 	must(!close(ends[1]));
-	/* No other end, and no file. */
+	/* No data, no other end, and no file. */
+	must(!write(pair[1], "", 0));
+	must(!send(pair[1], "", 0, 0));
+	must(!sendto(pair[1], "", 0, 0, NULL, 0));
 	must(write(null, "x", 1) == 1);
 	must(!close(null));
 	errno = 0;
