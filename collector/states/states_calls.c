@@ -42,6 +42,28 @@ static const struct states_module *module_at(const struct states *states,
 	return NULL;
 }
 
+static bool is_shim(const struct states_module *of)
+{
+	return !fnmatch("libperfrec_preload*", path_name(of->path), 0);
+}
+
+/* Returns the path of the library that a call of @name in @of reaches. The shim's
+ * wrappers of these functions only look at a bit, and jump to the C library
+ * (preload/sync/interpose_write.c). */
+static const char *path_of_callee(const struct states_module *of,
+				  const char *name)
+{
+	static const char *const passed[] = {
+		"write",    "writev",	     "send",	 "sendto", "sendmsg",
+		"sendmmsg", "eventfd_write", "shutdown", "close"
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(passed) && is_shim(of); i++)
+		if (!strcmp(name, passed[i]))
+			return "libc.so.6";
+	return of->path;
+}
+
 /* Returns the bytes of the file at the slot of @planned: 0, or the address of
  * the stub that binds it. */
 static uint64_t unbound_address(const struct code_plan *plan,
@@ -100,15 +122,15 @@ bool states_calls_function(const struct states *states,
 	const struct states_module *of = module_at(states, address);
 	const struct collect_options *options =
 		states->thread->collector->options;
+	const char *name = plan->slot_names + planned->name;
 	bool wanted = false;
 
 	if (!of ||
 	    (file && (address == file || address == file + module->bias)))
 		return false;
 	for (size_t i = 0; i < options->calls_to_count; i++) {
-		if (!collect_options_calls(options->calls_to[i],
-					   plan->slot_names + planned->name,
-					   of->path))
+		if (!collect_options_calls(options->calls_to[i], name,
+					   path_of_callee(of, name)))
 			continue;
 		filter_matches_mark(states_matches(states), FILTER_CALLS, i);
 		wanted = true;
@@ -163,21 +185,20 @@ bool states_calls_admit(const struct states *states,
 	}
 	if (planned->name && (function->parts == NONE ||
 			      (function->suits_slots && !function->called))) {
+		const char *name = plan->slot_names + planned->name;
+		const char *path = of ? path_of_callee(of, name) : "";
+
 		function->called = true;
 		function->moved = function->hookless = false;
 		function->entry_build = planned->entry_build;
 		function->parts = NONE;
 		function->sites = 0;
-		function->many_arguments =
-			!of ||
-			!has_few_arguments(of->path,
-					   plan->slot_names + planned->name);
+		function->many_arguments = !has_few_arguments(path, name);
 		function->refused = NULL;
-		if (of &&
-		    !fnmatch("libperfrec_preload*", path_name(of->path), 0))
+		if (of && is_shim(of) && path == of->path)
 			function->refused =
 				"perfrec's library stands in front of it";
-		else if (of && !fnmatch("ld-linux*", path_name(of->path), 0))
+		else if (of && !fnmatch("ld-linux*", path_name(path), 0))
 			function->refused = "it belongs to the dynamic linker";
 	} else if (!planned->name && function->called) {
 		/* Its calls through slots are not connected yet, or never. */
