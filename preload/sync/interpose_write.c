@@ -45,6 +45,9 @@ ATTR_NOINLINE static void put_descriptor(int fd, bool end)
 		object = status.st_ino;
 	else if (status.st_mode & S_IFMT)
 		return;
+	/* A FIFO of FUSE may have any number; nobody awaits it. */
+	if (status.st_ino >= SYNC_NUMBERED)
+		return;
 	sync_put(EXT_SYNC_RELEASE, SYNC_DESCRIPTOR, (void *)object, end);
 }
 
