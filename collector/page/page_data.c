@@ -104,6 +104,16 @@ static uint32_t find_module(struct page_data *data, const char *module)
 			      data->compares ? path_name(module) : module);
 }
 
+uint64_t page_data_first_ns(const struct page_data *data)
+{
+	const uint64_t from_ns = data->calls->range.from_ns;
+	const uint64_t event_ns = data->calls->tree.totals.first_ns;
+
+	if (from_ns)
+		return MAX(from_ns, data->origin_ns);
+	return event_ns ? MIN(event_ns, data->origin_ns) : data->origin_ns;
+}
+
 void page_data_set_calls(struct page_data *data, struct calls *calls,
 			 uint64_t origin_ns)
 {

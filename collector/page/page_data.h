@@ -141,6 +141,10 @@ void page_data_release(struct page_data *data);
  * @origin_ns: origin of times. Call it before the profiles are added. */
 void page_data_set_calls(struct page_data *data, struct calls *calls,
 			 uint64_t origin_ns);
+/* Returns the time at which the page begins, CLOCK_BOOTTIME: of the first event,
+ * which may be before the first call, or of the range of a part. The data have
+ * calls. */
+uint64_t page_data_first_ns(const struct page_data *data);
 
 /* Adds the existing profiles in @dir. Returns 0, or -errno after one line. */
 int page_data_take_profiles(struct page_data *data, const char *dir,

@@ -269,15 +269,14 @@ static json_t *page_values_json(const struct page_data *data,
 static json_t *page_time_json(const struct page_data *data,
 			      const struct page_part *part)
 {
+	uint64_t first = page_data_first_ns(data);
 	uint64_t last = data->calls->tree.totals.last_ns;
-	uint64_t first = part ? MAX(part->range.from_ns, data->origin_ns)
-			      : data->origin_ns;
 
 	if (part)
 		last = MIN(part->range.to_ns, part->bounds.last_ns);
-	return json_pack("{s:o, s:o}", "first_ns",
-			 page_number_json(first - data->origin_ns), "last_ns",
-			 page_number_json(MAX(last, first) - data->origin_ns));
+	return json_pack("{s:I, s:I}", "first_ns",
+			 (json_int_t)(first - data->origin_ns), "last_ns",
+			 (json_int_t)(MAX(last, first) - data->origin_ns));
 }
 
 /* Returns "19.01s to 19.06s", suitable for options. */
@@ -318,13 +317,10 @@ static void add_heap(const struct page_data *data,
 	resident = page_time_curve_beside(data->calls, "RSS");
 	json_object_set_new(
 		header, "heap",
-		json_pack("{s:o, s:o, s:o, s:o, s:o}", "peak_ns",
-			  page_number_json(ns > data->origin_ns
-						   ? ns - data->origin_ns
-						   : 0),
-			  "peak_bytes", page_number_json(bytes),
-			  "peak_error_bytes", page_number_json(error),
-			  "resident_bytes",
+		json_pack("{s:I, s:o, s:o, s:o, s:o}", "peak_ns",
+			  (json_int_t)(ns - data->origin_ns), "peak_bytes",
+			  page_number_json(bytes), "peak_error_bytes",
+			  page_number_json(error), "resident_bytes",
 			  page_number_json(resident ? resident->peak.value : 0),
 			  "pid",
 			  page_number_json(process ? (uint64_t)process->pid
@@ -371,11 +367,11 @@ static void add_header_time(const struct page_data *data,
 	json_object_set_new(header, "timeline", levels);
 	json_object_set_new(header, "waits", waits);
 	if (heat.count)
-		json_object_set_new(header, "cpu_heat",
-				    json_pack("{s:o, s:o}", "first_ns",
-					      page_number_json(heat.first_ns),
-					      "width_ns",
-					      page_number_json(heat.width_ns)));
+		json_object_set_new(
+			header, "cpu_heat",
+			json_pack("{s:I, s:o}", "first_ns",
+				  (json_int_t)(heat.first_ns - first),
+				  "width_ns", page_number_json(heat.width_ns)));
 }
 
 static const char *unit_of_curve(const struct calls *calls,

@@ -201,10 +201,9 @@ void page_states_put(const struct page_data *data, struct page_columns *columns)
 struct page_heat page_states_heat(const struct page_data *data)
 {
 	const struct time_range *range = &data->calls->range;
-	uint64_t first = MAX(data->origin_ns, range->from_ns);
+	uint64_t first = page_data_first_ns(data);
 	uint64_t last = MIN(data->calls->tree.totals.last_ns, range->to_ns - 1);
-	struct page_heat heat = { .first_ns = first - data->origin_ns,
-				  .width_ns = HEAT_NS };
+	struct page_heat heat = { .first_ns = first, .width_ns = HEAT_NS };
 
 	if (!data->sched || last < first)
 		return (struct page_heat){ 0 };
@@ -229,7 +228,7 @@ void page_states_put_heat(const struct page_data *data,
 			  struct page_columns *columns)
 {
 	const struct page_heat size = page_states_heat(data);
-	const uint64_t first = data->origin_ns + size.first_ns;
+	const uint64_t first = size.first_ns;
 	uint64_t *heat = calloc(size.count + 1, sizeof(*heat));
 	struct image *images =
 		calloc(data->calls->tree.thread_count, sizeof(*images));

@@ -12,7 +12,7 @@
 void page_states_put(const struct page_data *data,
 		     struct page_columns *columns);
 
-/* The entries of cpu_heat.ns; first_ns counts from the origin of times. */
+/* The entries of cpu_heat.ns. */
 struct page_heat {
 	uint64_t first_ns, width_ns, count;
 };

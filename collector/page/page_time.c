@@ -31,30 +31,28 @@ static const struct trace_track *track_of_thread(const struct page_data *data,
 	return data->calls ? data->calls->tree.threads[thread].track : NULL;
 }
 
-/* Returns @ns relative to the origin of times; 0: unknown or earlier. */
-static uint64_t since_origin(const struct page_data *data, uint64_t ns)
+/* Puts @ns relative to the origin of times; 0 if it is unknown. */
+static void put_thread_time(const struct page_data *data, uint64_t ns,
+			    struct page_columns *columns)
 {
-	return ns > data->origin_ns ? ns - data->origin_ns : 0;
+	page_columns_put_signed(columns,
+				ns ? (int64_t)(ns - data->origin_ns) : 0);
 }
 
 static void put_thread_times(const struct page_data *data, uint32_t count,
 			     struct page_columns *columns)
 {
-	page_columns_begin(columns, "u", "thread.first_ns");
-	for (uint32_t i = 0; i < count; i++) {
-		const struct trace_track *track = track_of_thread(data, i);
+	const struct trace_track *track;
 
-		page_columns_put(columns,
-				 track ? since_origin(data, track->first_ns)
-				       : 0);
+	page_columns_begin(columns, "z", "thread.first_ns");
+	for (uint32_t i = 0; i < count; i++) {
+		track = track_of_thread(data, i);
+		put_thread_time(data, track ? track->first_ns : 0, columns);
 	}
-	page_columns_begin(columns, "u", "thread.last_ns");
+	page_columns_begin(columns, "z", "thread.last_ns");
 	for (uint32_t i = 0; i < count; i++) {
-		const struct trace_track *track = track_of_thread(data, i);
-
-		page_columns_put(columns,
-				 track ? since_origin(data, track->last_ns)
-				       : 0);
+		track = track_of_thread(data, i);
+		put_thread_time(data, track ? track->last_ns : 0, columns);
 	}
 }
 

@@ -33,6 +33,7 @@
 #include "collector/page/page_time.h"
 #include "collector/page/page_tree.h"
 #include "collector/read/summary_read.h"
+#include "collector/read/trace_bounds.h"
 #include "collector/read/trace_index.h"
 #include "collector/show/progress.h"
 #include "shared/compiler.h"
@@ -89,6 +90,23 @@ static int read_page_waits(struct page *page, const char *path,
 	return err;
 }
 
+/* Sets *@out to the origin of the page's times, from which --from counts, too:
+ * the first call, or without calls the first event. */
+static int find_page_origin(const struct page *page, const char *path,
+			    const struct trace_index *index,
+			    const struct calls *calls, uint64_t *out)
+{
+	struct trace_bounds bounds = { 0 };
+	int err = 0;
+
+	if (page->options->part)
+		bounds = page->options->part->bounds;
+	else if (calls->tree.totals.begins || calls->by_index)
+		err = trace_bounds_read(path, index, NULL, &bounds);
+	*out = bounds.first_ns ?: calls->tree.totals.first_ns;
+	return err;
+}
+
 /* A recording may have no trace or an unreadable one. The page then has no
  * times. */
 static int read_page_trace(struct page *page)
@@ -106,6 +124,7 @@ static int read_page_trace(struct page *page)
 		.few_calls = READ_SPANS_MAX,
 		.folds = !part,
 	};
+	uint64_t origin_ns = 0;
 	bool met;
 	int err;
 
@@ -123,6 +142,8 @@ static int read_page_trace(struct page *page)
 		choice.index = index;
 	progress_begin(&progress, "reading the trace", !page->options->quiet);
 	err = calls_read(path, &choice, &tell, &calls);
+	if (calls && !err)
+		err = find_page_origin(page, path, index, calls, &origin_ns);
 	if (calls && !part && !calls->tree.totals.begins && !calls->cells.begun)
 		calls_free(&calls);
 	/* Only a page with calls shows switches. */
@@ -142,10 +163,7 @@ static int read_page_trace(struct page *page)
 		log_err("cannot read '%s': %s", path, strerror(-err));
 		return err;
 	}
-	page_data_set_calls(&page->data, calls,
-			    part    ? part->bounds.first_ns
-			    : calls ? calls->tree.totals.first_ns
-				    : 0);
+	page_data_set_calls(&page->data, calls, origin_ns);
 	return 0;
 }
 

@@ -12,13 +12,13 @@ const ADDRESS_MS = 200;
 
 /** @param {string | null} text @returns {{ from: number, to: number } | null} "FROM-TO" */
 function spanOf(text) {
-  const found = /^(\d{1,15})-(\d{1,15})$/.exec(text ?? '');
+  const found = /^(-?\d{1,15})-(-?\d{1,15})$/.exec(text ?? '');
   return found && Number(found[1]) < Number(found[2]) ? { from: Number(found[1]), to: Number(found[2]) } : null;
 }
 
 /** @param {{ from: number, to: number }} span @returns {string} */
 export function spanWord({ from, to }) {
-  return `${Math.round(Math.max(0, from))}-${Math.round(to)}`;
+  return `${Math.round(from)}-${Math.round(to)}`;
 }
 
 export class Address {

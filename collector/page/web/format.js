@@ -66,12 +66,13 @@ export function changePercent(before, after) {
 
 /**
  * All moments of the page are in seconds.
- * @param {number} ns since the beginning
+ * @param {number} ns since the first call, as options like --from count; negative: before it
  * @param {number} step digits are shown down to this
  * @returns {string}
  */
 export function moment(ns, step) {
-  return ns ? `${(ns / 1e9).toFixed(Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / 1e9)))))} s` : '0 s';
+  const text = (ns / 1e9).toFixed(Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / 1e9)))));
+  return `${Number(text) ? text.replace('-', '−') : 0} s`;
 }
 
 /**

@@ -53,7 +53,7 @@ export class MemoryView {
 
   /** Puts the peak into the curve, which has a value every 10 ms only. */
   addPeak() {
-    const { peak_ns: ns = -1, peak_bytes: bytes = 0 } = this.store.recording.header.heap ?? {};
+    const { peak_ns: ns = Number.NaN, peak_bytes: bytes = 0 } = this.store.recording.header.heap ?? {};
     const at = this.times.findIndex((time) => time > ns);
     if (at < 1) return;
     const put = (/** @type {Float64Array} */ list, /** @type {number[]} */ ...values) =>
@@ -81,7 +81,7 @@ export class MemoryView {
     for (let i = from; i < to; i += step)
       rates.push((sums[Math.min(i + step, to) - 1] - (sums[i - 1] ?? 0)) / (Math.min(step, to - i) * width / 1e9));
     const most = Math.max(...rates);
-    const at = (/** @type {number} */ i) => moment(Math.max(0, (header.buckets?.first_ns ?? 0) + i * width), width);
+    const at = (/** @type {number} */ i) => moment(Math.max(header.time?.first_ns ?? 0, (header.buckets?.first_ns ?? 0) + i * width), width);
     return most > 0 && rates.length > 2 ? el('div', {}, el('h3', {}, `Allocated a second: at most ${amount(most, 'bytes')}`),
       columnChart(rates.map((rate, i) => [`${at(from + i * step)}: ${amount(rate, 'bytes')} a second`, rate / most]),
         `Bytes allocated a second, at most ${amount(most, 'bytes')}`, at(from), at(to))) : null;
