@@ -175,24 +175,24 @@ static void add_part_line(const struct lock_view *view,
 	add_lock_line(lines, ns, text);
 }
 
-/* The cells of "w/o perfrec" and "+-". */
-struct own_cells {
-	char own[SIZE_TEXT], error[SIZE_TEXT];
+/* The cells of "blocked" and "w/o perfrec". */
+struct blocked_cells {
+	char blocked[SIZE_TEXT], rest[SIZE_TEXT + 2];
 };
 
 /* Adds the first columns of a row to @cells. Returns their number. */
 static size_t add_blocked_cells(const struct lock_view *view,
 				uint64_t blocked_ns, uint64_t own_ns,
-				uint64_t error_ns, char blocked[SIZE_TEXT],
-				struct own_cells *own, const char **cells)
+				struct blocked_cells *texts, const char **cells)
 {
-	cells[0] = size_format_ns(blocked_ns, blocked);
+	cells[0] = size_format_ns(blocked_ns, texts->blocked);
 	if (!view->list.has_own)
 		return 1;
-	cells[1] =
-		size_format_ns(blocked_ns - MIN(blocked_ns, own_ns), own->own);
-	cells[2] = size_format_ns(error_ns, own->error);
-	return 3;
+	/* Recording added own_ns or more. */
+	memcpy(texts->rest, "< ", 2);
+	size_format_ns(blocked_ns - MIN(blocked_ns, own_ns), texts->rest + 2);
+	cells[1] = texts->rest;
+	return 2;
 }
 
 /* Adds the titles of these columns to @columns. Returns their number. */
@@ -206,8 +206,7 @@ static size_t add_blocked_columns(const struct lock_view *view,
 	if (!view->list.has_own)
 		return 1;
 	columns[1] = (struct table_column){ "w/o perfrec", 11, false, 0 };
-	columns[2] = (struct table_column){ "+-", 9, false, 1 };
-	return 3;
+	return 2;
 }
 
 /* Adds "12 locks, first waited for in take < run". */
@@ -238,13 +237,12 @@ static void add_lock_row(const struct lock_view *view, struct lock_lines *lines,
 	size_t shown =
 		view->options->limit ? MIN(count, (size_t)PARTS_SHOWN) : count;
 	uint64_t rest_ns = 0;
-	char blocked[SIZE_TEXT], waits[SIZE_TEXT], mean[SIZE_TEXT];
+	char waits[SIZE_TEXT], mean[SIZE_TEXT];
 	char held[SIZE_TEXT] = "-", longest[SIZE_TEXT] = "-", text[64];
 	const char *cells[TABLE_COLUMNS_MAX];
-	struct own_cells own;
-	size_t cell =
-		add_blocked_cells(view, row->blocked_ns, row->own_ns,
-				  row->own_error_ns, blocked, &own, cells);
+	struct blocked_cells texts;
+	size_t cell = add_blocked_cells(view, row->blocked_ns, row->own_ns,
+					&texts, cells);
 
 	if (row->held) {
 		size_format_ns(row->held_ns, held);
@@ -288,12 +286,11 @@ static void add_waiter_to_table(const struct lock_view *view,
 	size_t count = lock_waiters_parts(&view->list.waiters, number, &parts);
 	size_t shown =
 		view->options->limit ? MIN(count, (size_t)PARTS_SHOWN) : count;
-	char blocked[SIZE_TEXT], waits[SIZE_TEXT], mean[SIZE_TEXT], text[64];
+	char waits[SIZE_TEXT], mean[SIZE_TEXT], text[64];
 	const char *cells[TABLE_COLUMNS_MAX];
-	struct own_cells own;
-	size_t cell =
-		add_blocked_cells(view, row->blocked_ns, row->own_ns,
-				  row->own_error_ns, blocked, &own, cells);
+	struct blocked_cells texts;
+	size_t cell = add_blocked_cells(view, row->blocked_ns, row->own_ns,
+					&texts, cells);
 	uint64_t rest_ns = 0;
 
 	cells[cell++] = size_format_count(row->waits, waits);
@@ -427,9 +424,8 @@ static int print_lock_table(const struct lock_view *view, size_t count,
 	if (!err && view->list.has_own)
 		fputs("  " SUMMARY_SLOWED_MARK
 		      ": with waits for threads that recording slowed; w/o "
-		      "perfrec: without these,\n"
-		      "     where it is known for whom the thread waited; "
-		      "about, rather too high\n",
+		      "perfrec: at most this time,\n"
+		      "     as recording added the rest or more\n",
 		      out);
 	return err ? err : fflush(out) || ferror(out) ? -EIO : 0;
 }

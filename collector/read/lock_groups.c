@@ -36,7 +36,6 @@ static void add_to_group(struct lock_row *group, const struct lock_row *row)
 	group->waits += row->waits;
 	group->blocked_ns += row->blocked_ns;
 	group->own_ns += row->own_ns;
-	group->own_error_ns += row->own_error_ns;
 	group->range.from_ns = MIN(group->range.from_ns, row->range.from_ns);
 	group->range.to_ns = MAX(group->range.to_ns, row->range.to_ns);
 	group->holds += row->holds;

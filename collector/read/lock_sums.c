@@ -268,14 +268,14 @@ static int add_edges(struct lock_sums *sums, struct lock_edges *edges,
 	return 0;
 }
 
-/* Returns the part of @own_ns, of a wait, in @cut. */
-static uint64_t cut_own(const struct trace_wait *wait, uint64_t own_ns,
+/* Returns the part of own_ns of @wait in @cut. */
+static uint64_t cut_own(const struct trace_wait *wait,
 			const struct time_range *cut)
 {
 	double part = (double)(cut->to_ns - cut->from_ns) /
 		      (double)(wait->to_ns - wait->from_ns);
 
-	return (uint64_t)((double)own_ns * part);
+	return (uint64_t)((double)wait->own_ns * part);
 }
 
 /* --- waits and holds ------------------------------------------------------ */
@@ -381,8 +381,7 @@ static int make_lock_rows(struct lock_sums *sums,
 		}
 		row->range.to_ns = MAX(row->range.to_ns, cut.to_ns);
 		row->blocked_ns += cut.to_ns - cut.from_ns;
-		row->own_ns += cut_own(wait, wait->own_ns, &cut);
-		row->own_error_ns += cut_own(wait, wait->own_error_ns, &cut);
+		row->own_ns += cut_own(wait, &cut);
 	}
 	return 0;
 }

@@ -40,7 +40,7 @@ struct lock_row {
 	uint32_t stack;
 	uint32_t kind; /* in a group: 1 if it has holds; otherwise 0 */
 	uint64_t waits, blocked_ns;
-	uint64_t own_ns, own_error_ns; /* by own_waits_read(); of blocked_ns */
+	uint64_t own_ns; /* by own_waits_read(); of blocked_ns */
 	struct time_range range; /* of its waits */
 	uint32_t first_stack; /* of the first one; 0: unknown */
 	uint32_t locks; /* of a group; otherwise 1 */

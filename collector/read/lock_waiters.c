@@ -46,7 +46,6 @@ static int add_waiter_row(struct lock_waiters *waiters, uint32_t function,
 	row->waits += from->waits;
 	row->blocked_ns += from->blocked_ns;
 	row->own_ns += from->own_ns;
-	row->own_error_ns += from->own_error_ns;
 	row->hand_over_ns += from->hand_over_ns;
 	row->outside_ns += from->outside_ns;
 	row->timed_out_ns += from->timed_out_ns;

@@ -19,7 +19,7 @@
 struct waiter_row {
 	uint32_t function, unused;
 	uint64_t waits, blocked_ns; /* of waits for any object */
-	uint64_t own_ns, own_error_ns; /* by own_waits_read(); of blocked_ns */
+	uint64_t own_ns; /* by own_waits_read(); of blocked_ns */
 	uint64_t hand_over_ns, outside_ns, timed_out_ns, ended_ns, unknown_ns;
 };
 

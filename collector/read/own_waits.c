@@ -34,16 +34,11 @@
 #define STRETCHES 262144u
 #define CHAIN_MAX 32 /* threads of a chain at the start of a wait */
 #define WAKE_NS 50000u /* usual time between a wake-up and a thread's run */
-/* The cost of a call in a program, where it varies most (docs/OVERHEAD.md). */
-#define COST_ERROR 0.6
-/* The share of the CPUs is one number for all threads without a CPU. */
-#define SHARE_ERROR 0.5
 
 /* Sums over some time. */
 struct own_sum {
 	double hooks_ns; /* hooks and stalls */
 	double share_ns; /* other threads' hooks, and the collector */
-	double unknown_ns; /* for an unknown thread */
 };
 
 struct own_thread {
@@ -90,7 +85,6 @@ static void add_own_sum(struct own_sum *to, const struct own_sum *sum,
 {
 	to->hooks_ns += sum->hooks_ns * factor;
 	to->share_ns += sum->share_ns * factor;
-	to->unknown_ns += sum->unknown_ns * factor;
 }
 
 /* --- hooks ---------------------------------------------------------------- */
@@ -378,20 +372,14 @@ static struct own_sum own_of_wait(const struct own_walk *walk,
 	const struct own_thread *waker;
 	uint64_t release_ns, at_ns;
 
-	if (wait->end == WAIT_END_OUTSIDE || wait->end == WAIT_END_TIMEOUT ||
-	    from_ns >= to_ns)
-		return sum;
 	if (wait->end != WAIT_END_THREAD || !wait->waker ||
-	    depth == CHAIN_MAX) {
-		sum.unknown_ns = (double)(to_ns - from_ns);
+	    depth == CHAIN_MAX || from_ns >= to_ns)
 		return sum;
-	}
 	waker = &walk->threads[wait->waker->number];
 	release_ns = MAX(from_ns, MIN(wait->release_ns ?: to_ns, to_ns));
 	at_ns = waited_for_waker(walk, waker, wait, from_ns, release_ns);
 	sum = own_of_thread(walk, waker, at_ns, release_ns, depth + 1);
 	sum.share_ns += own_share(walk, release_ns, to_ns);
-	sum.unknown_ns += (double)(at_ns - from_ns);
 	return sum;
 }
 
@@ -469,10 +457,6 @@ static int sum_own_waits(struct own_walk *walk)
 		*sum = own_of_wait(walk, wait, wait->from_ns, 0);
 		own = MAX(0.0, MIN(sum->hooks_ns + sum->share_ns, took));
 		wait->own_ns = (uint64_t)own;
-		wait->own_error_ns = (uint64_t)MAX(
-			0.0, MIN(took, COST_ERROR * sum->hooks_ns +
-					       SHARE_ERROR * sum->share_ns +
-					       sum->unknown_ns));
 		err = keep_own_wait(walk, &walk->threads[wait->thread->number],
 				    order[i]);
 	}

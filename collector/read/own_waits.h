@@ -2,7 +2,7 @@
  *
  * own_waits - the part of each wait of a trace for which recording is the reason:
  * the thread that it waited for was in a hook, waited for room in its ring, or for
- * a CPU that others spent in hooks. An estimate. One thread at a time.
+ * a CPU that others spent in hooks. Rather too small. One thread at a time.
  */
 #ifndef PERFREC_COLLECTOR_READ_OWN_WAITS_H
 #define PERFREC_COLLECTOR_READ_OWN_WAITS_H
@@ -17,10 +17,9 @@ struct own_costs {
 		collector_ns; /* CPU time of the collector in the whole trace */
 };
 
-/* Sets own_ns and own_error_ns of all @waits, which were read from the same trace at
- * @path. Waits whose end no record explains keep 0, with an error. Reads the calls
- * and switches of the trace. @progress may be NULL. Returns 0. Returns -errno if
- * the file cannot be opened or memory is short; then some waits lack the figures. A
+/* Sets own_ns of all @waits, which were read from the same trace at @path. Waits
+ * whose end no record explains keep 0. Reads the calls and switches of the trace. @progress may be NULL. Returns 0. Returns -errno if
+ * the file cannot be opened or memory is short; then some waits lack the figure. A
  * damaged trace is read up to the damage. Logs nothing. */
 int own_waits_read(const char *path, const struct own_costs *costs,
 		   const struct read_progress *progress,

@@ -39,8 +39,8 @@ struct trace_wait {
 	int64_t woken_tid;
 	const struct trace_track *waker; /* NULL: it has no track */
 	uint64_t release_ns; /* 0: unknown; not after to_ns */
-	/* By own_waits_read(): the part that is due to recording, about. */
-	uint64_t own_ns, own_error_ns;
+	/* By own_waits_read(): the part that is due to recording, at least. */
+	uint64_t own_ns;
 };
 
 /* A thread held a lock while others waited for it. */

@@ -172,14 +172,9 @@ static json_t *wait_stack_json(const struct lock_list *list, uint32_t stack)
 	return functions;
 }
 
-static json_t *own_json(const struct lock_list *list, uint64_t own_ns,
-			uint64_t error_ns)
+static json_t *own_json(const struct lock_list *list, uint64_t own_ns)
 {
-	if (!list->has_own)
-		return json_pack("{s:n, s:n}", "recording_ns",
-				 "recording_error_ns");
-	return json_pack("{s:I, s:I}", "recording_ns", (json_int_t)own_ns,
-			 "recording_error_ns", (json_int_t)error_ns);
+	return list->has_own ? json_integer((json_int_t)own_ns) : json_null();
 }
 
 static json_t *lock_json(const struct lock_list *list, uint32_t number)
@@ -214,8 +209,7 @@ static json_t *lock_json(const struct lock_list *list, uint32_t number)
 					? wait_stack_json(list, part->stack)
 					: NULL));
 	json_decref(parts);
-	json_object_update_new(lock,
-			       own_json(list, row->own_ns, row->own_error_ns));
+	json_object_set_new(lock, "recording_ns", own_json(list, row->own_ns));
 	if (by_stack)
 		json_object_update_new(
 			lock,
@@ -266,8 +260,8 @@ static json_t *waiter_json(const struct lock_list *list, uint32_t number)
 		(json_int_t)row->timed_out_ns, "process_ended_ns",
 		(json_int_t)row->ended_ns, "unknown_ns",
 		(json_int_t)row->unknown_ns);
-	json_object_update_new(waiter,
-			       own_json(list, row->own_ns, row->own_error_ns));
+	json_object_set_new(waiter, "recording_ns",
+			    own_json(list, row->own_ns));
 	return waiter;
 }
 
