@@ -41,6 +41,8 @@ export class FunctionTable {
     this.limit = FIRST_ROWS;
     /** The share of wall time without a CPU, if it is above a half. */
     this.waiting = 0;
+    /** The time on CPUs up to which functions are by self time then. */
+    this.leastBusy = 0;
     this.allValues = false;
     /** @type {Column[]} */
     this.columns = [];
@@ -113,6 +115,9 @@ export class FunctionTable {
     const waiting = busy?.id === 'on_cpu.self' ? sum(this.columns.find(({ id }) => id === 'blocked.self')) : all - on;
     if (!busy || !on || waiting <= all / 2) return 'self';
     this.waiting = waiting / all;
+    // As the text (find_least_busy()): functions of one sample do not hide one that blocked.
+    const { time_from: from, cpu_samples: samples } = this.store.recording.header.summary?.totals ?? {};
+    this.leastBusy = on * Math.max(0.02, from === 'samples' && samples ? 1.5 / samples : 0);
     return busy.id;
   }
 
@@ -272,7 +277,8 @@ export class FunctionTable {
       recording.name(a) < recording.name(b) ? -1 : recording.name(a) > recording.name(b) ? 1 : a - b;
     if (!column) return list.sort((a, b) => sign * byName(a, b));
     const own = this.columns.find(({ id }) => id === 'self');
-    const raw = new Map(list.map((fn) => [fn, (column.size ?? column.raw)(fn)]));
+    const least = this.waiting && !this.chosen ? this.leastBusy : Number.NEGATIVE_INFINITY;
+    const raw = new Map(list.map((fn) => [fn, (column.size ?? column.raw)(fn)]).map(([fn, size]) => [fn, size > least ? size : 0]));
     return list.sort((a, b) => {
       const [x, y] = [raw.get(a) ?? 0, raw.get(b) ?? 0];
       return x < y ? -sign : x > y ? sign : (own?.raw(b) ?? 0) - (own?.raw(a) ?? 0) || byName(a, b);
@@ -311,7 +317,7 @@ export class FunctionTable {
       parts.push(value.judged ? visible(value.judged) : a > 1 || b > 1 ? 'not judged' : 'one run each: unproven');
     }
     if (this.waiting && !this.chosen)
-      parts.push(`most on a CPU first, as ${percent(this.waiting, 1)} of the time is waiting`);
+      parts.push(`most on a CPU first, as ${percent(this.waiting, 1)} of the time is waiting; below 2 % of it or one sample by self time`);
     if (state.query.trim()) parts.push(`that match “${state.query.trim()}”`);
     if (!this.exact && value.key) parts.push('added up from stacks; those below 0.1 % at all times are “(too small to show)”');
     this.caption.textContent = parts.join(' · ');
