@@ -153,9 +153,11 @@ export class MemoryView {
     fill(this.legend, this.sites.list.map(({ fn, name, bytes }, i) => {
       const { times } = this.sites;
       const seen = bytes.filter((_, at) => times[at] <= span.to && (times[at + 1] ?? span.to) >= span.from);
+      const most = Math.max(0, ...seen);
+      if (!most && i === this.sites.list.length - 1) return null;
       const swatch = el('i');
       swatch.style.background = this.hue(i);
-      return el('li', {}, swatch, fn > 0 ? button(name, () => this.onopen(fn), { class: 'link' }) : name, `: at most ${amount(Math.max(0, ...seen), 'bytes')}`);
+      return el('li', {}, swatch, fn > 0 ? button(name, () => this.onopen(fn), { class: 'link' }) : name, `: at most ${amount(most, 'bytes')}`);
     }));
   }
 
