@@ -90,6 +90,16 @@ class Calls(PageTest):
             self.shot(page, "calls-" + function)
             self.silent(page)
 
+    def test_begins_with_a_frequent_function(self):
+        """The view begins with the function of many calls that had the most time, not with a slow call of a root."""
+        page = self.open(jobs()[1])
+        page.click_on("#tab-calls")
+        page.painted()
+        select = "document.querySelector('#view-calls select')"
+        self.assertTrue(page.js(select + ".options[0].textContent").startswith("main "))
+        self.assertTrue(page.js(select + ".selectedOptions[0].textContent").startswith("request "))
+        self.silent(page)
+
     def test_click_shows_the_call(self):
         """A click on the slowest shows it in the threads, zoomed."""
         page = self.opened("request")

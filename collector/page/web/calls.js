@@ -118,13 +118,21 @@ export class CallsView {
       el('th', { scope: 'col' }, 'Thread'), el('th', { scope: 'col' }, 'Arguments')));
   }
 
-  /** Shows the chosen function, or one with several calls. */
+  /** @returns {number} of the functions with the most slow calls in the data, the one with the most time: roots are called once */
+  usual() {
+    const { data } = this.store.recording;
+    const most = Math.max(...[...this.slowest.values()].map((calls) => calls.length));
+    const totals = data.numbers('function.wall.total');
+    return [...this.slowest].filter(([, calls]) => calls.length === most)
+      .reduce((best, [fn]) => ((totals[fn] ?? 0) > (totals[best] ?? 0) || best < 0 ? fn : best), -1);
+  }
+
+  /** Shows the chosen function, or a usual one. */
   choose() {
     const { state, recording } = this.store;
     if (state.tab !== 'calls') return;
     if (!this.slowest.size) this.read();
-    const several = [...this.slowest].find(([, calls]) => calls.length > 1);
-    const fn = state.fn >= 0 ? state.fn : several?.[0] ?? [...this.slowest.keys()][0];
+    const fn = state.fn >= 0 ? state.fn : this.usual();
     if (fn !== this.fn) {
       this.fn = fn;
       this.readHeat();
