@@ -35,7 +35,7 @@ page()
 
 page
 expect_eq 'times of calls' "$(jq -c '[.calls[].begin] | sort' page.json)" "$(cat found)"
-# The time before is there, too.
+# The page shows the time before the first call.
 expect_eq 'events before' "$(jq '.time.first_ns < 0' page.json)" true
 expect_eq 'the peak' "$(jq '.heap.peak_ns < 0' page.json)" true
 page --from "$(jq '.[4]' found)ns"
