@@ -176,9 +176,10 @@ struct heap_site *heap_site_at(struct heap *heap, uint32_t site);
 /* Returns the values of @site at the process' peak. */
 struct heap_values heap_at_peak(const struct heap *heap,
 				const struct heap_site *site);
-/* Returns the most bytes in use as a whole number: unbiased in a sampled heap,
- * while totals.peak is the maximum of an estimate and too high. Sets *@error to
- * one standard error in bytes; 0 in an exact heap. */
+/* Returns the most bytes in use as a whole number, not below those in use now. In
+ * a sampled heap it is unbiased if far fewer are in use now, while totals.peak is
+ * the maximum of an estimate and too high. Sets *@error to one standard error in
+ * bytes; 0 in an exact heap. */
 uint64_t heap_peak_bytes(const struct heap *heap, uint64_t *error);
 /* Scales @value, objects or bytes in use at the peak, so that the sum over all
  * sites is heap_peak_bytes(). */

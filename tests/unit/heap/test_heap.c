@@ -567,6 +567,8 @@ TEST(heap_has_a_peak_that_is_right_on_average, EACH(0, 2))
 		new_heap(512 << 10);
 		g_heap.table.secret = (uint64_t)random();
 		churn(20000, _i);
+		for (uint64_t at = 1; at <= 2 * CHURN_LIVE; at++)
+			heap_free(&g_heap, 50000, at * 16, 0, false);
 		peak = heap_peak_bytes(&g_heap, &error);
 		sum += (double)peak;
 		sum_squares += (double)peak * (double)peak;
@@ -589,6 +591,31 @@ TEST(heap_has_a_peak_that_is_right_on_average, EACH(0, 2))
 	/* Noise sometimes hides a short peak. */
 	ck_assert_double_le(fabs(mean - want), want / (_i ? 5 : 10));
 	ck_assert_double_le(fabs(sqrt(sum_errors / runs) - spread), spread / 3);
+}
+
+/* Each is an estimate: by folds, and by all samples. */
+TEST(heap_has_no_more_at_the_end_than_at_its_peak, EACH(0, 2))
+{
+	uint64_t error, peak, end;
+
+	srandom(4711);
+	for (int run = 0; run < 100; run++) {
+		new_heap(512 << 10);
+		g_heap.table.secret = (uint64_t)random();
+		/* It grows; or has its peak, and is steady then. */
+		churn(_i ? 2000 : 1, _i);
+		peak = heap_peak_bytes(&g_heap, &error);
+		end = heap_round(&g_heap, g_heap.totals.now.inuse_bytes);
+		ck_assert_uint_ge(peak, end);
+		ck_assert(end == 0 || error > 0);
+		ck_assert_uint_eq(
+			heap_round(&g_heap,
+				   heap_scale_peak(
+					   &g_heap,
+					   g_heap.totals.peak.inuse_bytes)),
+			peak);
+		end_heap();
+	}
 }
 
 /* Blocks above the period are all sampled; an exact heap samples nothing. */
