@@ -35,6 +35,7 @@ struct report_options {
 	/* NULL, NULL: functions. */
 	const struct report_view *view;
 	const struct report_trace_view *trace_view;
+	const char *view_name; /* as given, or NULL */
 	const char *sort; /* as given, or NULL */
 	bool stacks;
 	bool raw;
@@ -132,15 +133,18 @@ static bool is_reported_part(const struct report_options *options)
 /* A part is made from the trace, which only has calls. */
 static int check_reported_part(struct report_options *options)
 {
-	const char *other = options->repair			   ? "--repair"
-			    : options->stacks			   ? "--stacks"
-			    : options->view || options->trace_view ? "--view"
-								   : NULL;
+	const char *given = range_command_option(&options->part.range,
+						 options->part.thread);
 
-	if (other) {
-		log_err("%s cannot be combined with %s", other,
-			range_command_option(&options->part.range,
-					     options->part.thread));
+	if (options->repair || options->stacks) {
+		log_err("%s cannot be combined with %s",
+			options->repair ? "--repair" : "--stacks", given);
+		return OPTS_WRONG;
+	}
+	if (options->view || options->trace_view) {
+		log_err("--view %.20s cannot be combined with %s: choose "
+			"--view functions, lock or path",
+			options->view_name, given);
 		return OPTS_WRONG;
 	}
 	if (check_html(options) != OPTS_GO_ON)
@@ -246,6 +250,7 @@ static int take_report_option(void *to, const struct opts_value *value)
 	case OPT_VIEW:
 		options->view = report_view_find(value->text);
 		options->trace_view = report_trace_find(value->text);
+		options->view_name = value->text;
 		break;
 	case OPT_SORT:
 		options->sort = value->text;

@@ -150,7 +150,9 @@ static void print_path_head(const struct path_view *view, FILE *out)
 			count, size_plural(path->chains));
 		text_out(view->options->function, out);
 	} else {
-		fprintf(out, "\n\n  path       %s, of the run", length);
+		fprintf(out, "\n\n  path       %s, of the %s", length,
+			range_command_given(view->options->range) ? "range"
+								  : "run");
 	}
 	fputc('\n', out);
 	if (view->list.unseen)

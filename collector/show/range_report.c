@@ -259,7 +259,10 @@ static void add_range_row(struct table *table, const struct range_row *row,
 			  size_format_count(function->calls, calls),
 			  size_format_ns(function->self_ns, self), percent,
 			  size_format_ns(function->total_ns, total),
-			  size_format_ns(function->longest_ns, longest) },
+			  function->longest_ns
+				  ? size_format_ns(function->longest_ns,
+						   longest)
+				  : "-" },
 		  row->name, NULL);
 }
 

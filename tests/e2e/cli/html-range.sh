@@ -96,4 +96,4 @@ refuses 2 "--to '1s': that is before --from '2s'" --from 2s --to 1s
 refuses 2 "--to '3': give a time with its unit" --to 3
 refuses 1 "--thread 'nobody': no thread has that number or name" --thread nobody
 refuses 2 '--html: takes no option but' --from 1ms --json
-refuses 2 '--view cannot be combined with' --from 1ms --view cpu
+refuses 2 '--view cpu cannot be combined with' --from 1ms --view cpu

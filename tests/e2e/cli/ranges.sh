@@ -130,7 +130,7 @@ begin=$("$PERFREC" find --json --sort time --limit 17 attempt throws.data |
 says --from "${begin}ns" --to "$((begin + 1))ns" throws.data
 expect_match out '^  range      [0-9.]+[mu]?s to [0-9.]+[mu]?s: 1 ns of the recording.s '
 expect_match out '^  clipped    2 began before it, 2 ended after it: '
-expect_match out '^ +1 +1 ns +100\.0 +1 ns +0 ns  attempt\(int\)$'
+expect_match out '^ +1 +1 ns +100\.0 +1 ns +-  attempt\(int\)$'
 says --from 0s --sort max --limit 1 throws.data
 expect_match out '^  range      0s to the end: '
 expect_match out '  \(1 of [0-9]+ functions; all: --limit 0\)$'
@@ -217,7 +217,10 @@ refuses 2 "--from '3': give a time with its unit .*such as 1.5us" --from 3 co
 refuses 2 "--from '-3s': give a time with its unit" --from -3s co
 refuses 2 "--to '3 parsecs': give a time with its unit" --to '3 parsecs' co
 refuses 1 "--thread 'nobody': no thread has that number or name" --thread nobody co
-refuses 2 '--view cannot be combined with --from' --view cpu --from 1ms co
+refuses 2 '--view cpu cannot be combined with --from: choose --view functions, lock or path$' \
+	--view cpu --from 1ms co
+refuses 2 '--view io cannot be combined with --thread: choose --view functions, lock or path$' \
+	--view io --thread main co
 refuses 2 '--stacks cannot be combined with --to' --stacks --to 1ms co
 # --to is the former name of --until, and in no help.
 for name in --to --until; do

@@ -95,6 +95,11 @@ expect_eq 'calls' "$(jq .paths in-turn.json)" 1
 expect_eq 'their functions' \
 	"$(jq -r '[.functions[].function] | unique | join(" ")' in-turn.json)" stage_1
 
+run_ok "$PERFREC" report --view path in-turn
+expect_match out '^  path       .*, of the run$'
+run_ok "$PERFREC" report --view path --from 1us in-turn
+expect_match out '^  path       .*, of the range$'
+
 # The end of the run waits for the second one, whatever the others do.
 run_ok "$PERFREC" record -q -o beside ./stages beside
 path beside
