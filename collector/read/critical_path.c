@@ -107,16 +107,21 @@ static int add_path_piece(struct path_walk *walk,
 	return 0;
 }
 
+/* A lock is called as in lock_sums. */
+static uint32_t path_object(struct path_walk *walk,
+			    const struct trace_wait *wait)
+{
+	return path_text(walk, trace_texts_get(&walk->waits->texts,
+					       wait->lock ?: wait->object));
+}
+
 static int stop_path(struct path_walk *walk, enum path_stop_why why,
 		     const struct trace_track *thread,
 		     const struct trace_wait *wait, uint64_t ns)
 {
 	const struct path_stop key = {
 		.why = why,
-		.object = wait ? path_text(walk,
-					   trace_texts_get(&walk->waits->texts,
-							   wait->object))
-			       : 0,
+		.object = wait ? path_object(walk, wait) : 0,
 		.thread = path_thread_name(walk, thread),
 		.tid = (uint32_t)thread->tid,
 	};
@@ -152,7 +157,7 @@ static int follow_waker(struct path_walk *walk, struct path_at *at,
 {
 	const struct trace_texts *texts = &walk->waits->texts;
 	const struct path_hand_over key = {
-		.object = path_text(walk, trace_texts_get(texts, wait->object)),
+		.object = path_object(walk, wait),
 		.function =
 			path_text(walk, trace_texts_get(texts, wait->woken_in)),
 		.from = path_thread_name(walk, wait->waker),

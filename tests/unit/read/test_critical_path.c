@@ -280,6 +280,31 @@ TEST(path_of_a_trace_without_calls_is_empty)
 	ck_assert_uint_eq(g_path->rows.count, 0);
 }
 
+/* As in --view lock. */
+TEST(path_calls_a_lock_by_the_name_that_has_its_variable)
+{
+	static const char name[] = "mutex journal (app+0x40)";
+	const struct path_hand_over *hand_over;
+	const struct path_stop *stop;
+
+	rig_call(0, MAIN, 0, 900 * US);
+	rig_call(1, PUT, 0, 600 * US);
+	rig_wait(0, MUTEX,
+		 "lock=mutex journal (app+0x40),woken_by=x,woken_by_tid=101",
+		 400 * US, 500 * US, 0);
+	rig_wait(1, MUTEX, "lock=mutex journal (app+0x40),woken_by=unknown",
+		 100 * US, 300 * US, 0);
+	find_path_of_run();
+	check_sum();
+	ck_assert_uint_eq(g_path->hand_overs.count, 1);
+	ck_assert_uint_eq(g_path->stops.count, 1);
+	hand_over = g_path->hand_overs.items;
+	stop = g_path->stops.items;
+	ck_assert_str_eq(trace_texts_get(&g_path->texts, hand_over->object),
+			 name);
+	ck_assert_str_eq(trace_texts_get(&g_path->texts, stop->object), name);
+}
+
 /* --- switches ------------------------------------------------------------- */
 
 /* us: t0 runs, except for a preemption of 20 at 700, a wait without a slice from
