@@ -254,16 +254,16 @@ static void add_range_row(struct table *table, const struct range_row *row,
 			       : 0;
 
 	snprintf(percent, sizeof(percent), "%.1f", 100 * share);
-	table_add(table,
-		  (const char *[]){
-			  size_format_count(function->calls, calls),
-			  size_format_ns(function->self_ns, self), percent,
-			  size_format_ns(function->total_ns, total),
-			  function->longest_ns
-				  ? size_format_ns(function->longest_ns,
-						   longest)
-				  : "-" },
-		  row->name, NULL);
+	table_add(
+		table,
+		(const char *[]){
+			size_format_count(function->calls, calls),
+			size_format_ns(function->self_ns, self), percent,
+			size_format_ns(function->total_ns, total),
+			function->longest_ns
+				? size_format_ns(function->longest_ns, longest)
+				: "-" },
+		row->name, NULL);
 }
 
 /* @terminal NULL: Markdown. */
