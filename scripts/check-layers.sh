@@ -44,7 +44,7 @@ complain 'zlib enters through gz_file.c, gz_stream.c, pprof_read.c, own_files.c 
 	"$(includes collector 'zlib' 'collector/(output/gz_(file|stream)|read/pprof_read|output/own_files|names/reader_main)\.c')"
 complain 'libelf enters through elf_read.c and its readers' \
 	"$(includes collector '(libelf|gelf|elf)\.h' \
-		'collector/(names/(elf_(read|bounds|segments|stubs|twins)\.[ch]|line_starts\.[ch]|memory_image\.c)|profile/unwind_file\.c|code/(code|thunk)_file\.[ch])')"
+		'collector/(names/(elf_(read|bounds|segments|stubs|twins)\.[ch]|line_starts\.[ch]|memory_image\.c)|profile/unwind_file\.c|code/((code|thunk)_file\.[ch]|code_machine\.h))')"
 complain 'libdw enters through symbolize_dwarf.c, symbolize_calls.c and dwarf_name.c, its constants elsewhere' \
 	"$(includes collector '(elfutils/|dwarf\.h)' \
 		'collector/(names/((symbolize_dwarf|line_starts|unwind_cfi)\.c|(dwarf_name|symbolize_calls)\.[ch])|code/x86_64/(code_facts|code_moves|moved_thunk)\.c)')"
