@@ -10,6 +10,7 @@
 #include "collector/read/open_calls.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_switches.h"
+#include "collector/replay/kernel_event.h"
 #include "shared/compiler.h"
 
 #define MEMORY_MAX (UINT64_C(1) << 30)
@@ -29,9 +30,12 @@ struct wait_gaps {
 	struct budget budget;
 	struct wait_gap *gaps;
 	size_t gap_count, gap_room;
-	/* The waits in a function that have a slice, by function of gaps. */
+	/* The short and the long waits in a function that have a slice, by
+	 * function of gaps. */
 	struct gap_reads {
-		uint64_t waits, outside;
+		struct gap_votes {
+			uint64_t waits, outside;
+		} of[2];
 	} * reads;
 	uint32_t read_room;
 	struct gap_thread {
@@ -114,6 +118,13 @@ static int take_last_gaps(struct wait_gaps *gaps,
 	return 0;
 }
 
+static struct gap_votes *gap_votes_of(const struct wait_gaps *gaps,
+				      const struct wait_gap *gap)
+{
+	return &gaps->reads[gap->function]
+			.of[gap->to_ns - gap->from_ns >= CPU_LONG_NS];
+}
+
 /* Keeps gaps without a slice, and counts the others by function. */
 static int count_reads(struct wait_gaps *gaps, const struct trace_waits *waits)
 {
@@ -122,6 +133,7 @@ static int count_reads(struct wait_gaps *gaps, const struct trace_waits *waits)
 	for (size_t i = 0; i < gaps->gap_count; i++) {
 		const struct wait_gap gap = gaps->gaps[i];
 		const struct trace_wait *wait;
+		struct gap_votes *votes;
 		size_t count = trace_waits_of(waits, gap.thread, &wait);
 		size_t after =
 			search_first(j, count, wait[j].from_ns >= gap.to_ns);
@@ -134,10 +146,14 @@ static int count_reads(struct wait_gaps *gaps, const struct trace_waits *waits)
 			continue;
 		}
 		wait += after - 1;
-		gaps->reads[gap.function].waits++;
-		gaps->reads[gap.function].outside +=
-			wait->end == WAIT_END_OUTSIDE ||
-			wait->end == WAIT_END_TIMEOUT;
+		/* Each wait for a lock has a slice, as the thread recorded it,
+		 * so it says nothing of waits without one. */
+		if (wait->lock)
+			continue;
+		votes = gap_votes_of(gaps, &gap);
+		votes->waits++;
+		votes->outside += wait->end == WAIT_END_OUTSIDE ||
+				  wait->end == WAIT_END_TIMEOUT;
 	}
 	gaps->gap_count = kept;
 	return 0;
@@ -151,7 +167,7 @@ static int add_unread_waits(struct wait_gaps *gaps, struct trace_waits *waits)
 		return -ENOMEM;
 	for (size_t i = 0; i < gaps->gap_count; i++) {
 		const struct wait_gap *gap = &gaps->gaps[i];
-		const struct gap_reads *read = &gaps->reads[gap->function];
+		const struct gap_votes *read = gap_votes_of(gaps, gap);
 		bool outside = read->waits >= 3 &&
 			       read->outside >= read->waits - read->waits / 10;
 

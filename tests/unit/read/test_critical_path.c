@@ -412,6 +412,61 @@ TEST(path_takes_two_read_waits_for_no_rule)
 	ck_assert_uint_eq(stopped_ns(PATH_STOP_WAKER, 100), 550 * US);
 }
 
+/* t0 sleeps eleven times in take(), and t1 waits as often for a lock there, all for
+ * 50. The trace lacks sleep @left; sleep @longer takes 2,000. */
+static void write_sleeps_and_locks(int left, int longer)
+{
+	struct out_sched *sched;
+	uint64_t at = 50;
+
+	ck_assert_int_eq(out_sched_new(2, 90, wrote_switches, NULL, &sched), 0);
+	for (int i = 0; i < 2; i++)
+		rig_begin(i, TAKE, 10 * US);
+	for (int i = 0; i <= 11; i++, at += 50) {
+		const uint64_t from = at + 50;
+		const uint64_t took = i == longer ? 2000 : 50;
+
+		for (uint32_t cpu = 0; cpu < 2; cpu++) {
+			out_sched_in(sched, cpu, START_NS + at * US,
+				     100 + (int)cpu);
+			if (i < 11)
+				out_sched_out(sched, cpu, START_NS + from * US,
+					      100 + (int)cpu,
+					      OUT_SCHED_BLOCKED);
+		}
+		if (i < 11)
+			rig_wait(1, MUTEX, "lock=" LOCK ",woken_by=unknown",
+				 from * US, (from + took) * US, 0);
+		if (i < 11 && i != left)
+			rig_wait(0, "[sleep]", "", from * US,
+				 (from + took) * US, 0);
+		at = from + took - 50;
+	}
+	out_sched_end(sched, START_NS + (at + 100) * US);
+	out_sched_free(&sched);
+	rig_end(1, (at + 50) * US);
+	rig_end(0, (at + 60) * US);
+}
+
+/* All waits for locks have a slice, so it was a sleep. */
+TEST(path_takes_an_unread_wait_for_no_wait_for_a_lock)
+{
+	write_sleeps_and_locks(5, -1);
+	find_path_of_run();
+	check_sum();
+	ck_assert_uint_eq(g_path->stops.count, 0);
+	ck_assert_uint_eq(path_row_named("take", 100).outside_ns, 11 * 50 * US);
+}
+
+/* As for offcpu.pb.gz. */
+TEST(path_takes_a_long_unread_wait_for_none_like_short_ones)
+{
+	write_sleeps_and_locks(5, 5);
+	find_path_of_run();
+	check_sum();
+	ck_assert_uint_gt(stopped_ns(PATH_STOP_WAKER, 100), 2000 * US);
+}
+
 /* --- any waits ------------------------------------------------------------ */
 
 /* Waits overlap, and threads wake themselves and each other in circles. */
