@@ -96,10 +96,6 @@ const uint8_t *code_file_at(const struct code_file *file, uint64_t vaddr,
 			    uint64_t bytes);
 /* As code_file_at(), for struct cfi_reader: copies to @out, or returns false. */
 bool code_file_copy(void *file, uint64_t vaddr, void *out, size_t bytes);
-/* Returns true for an entry of the PLT, with the address of its slot: [endbr64]
- * [mov $number, %r11d] [bnd] jmp *slot(%rip). mold writes the mov. */
-bool code_file_stub(const struct code_file *file, uint64_t vaddr,
-		    uint64_t *slot);
 const struct code_segment *code_file_text(const struct code_file *file,
 					  uint64_t vaddr);
 const struct code_reloc *code_file_reloc(const struct code_file *file,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * forms - the bytes of a site of each form (collector/code/code_plan.h): as in
+ * forms - the bytes of a site of each form (collector/code/code_site.h): as in
  * the file, switched on and switched off. Pure; any thread.
  *
  * One byte of a site, the *flip*, decides whether it calls. The bytes after it
@@ -40,7 +40,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collector/code/code_plan.h"
+#include "collector/code/code_site.h"
 
 struct site_form {
 	uint8_t length; /* 0: no such form */

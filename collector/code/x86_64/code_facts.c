@@ -11,6 +11,7 @@
 #include "collector/code/code_decode.h"
 #include "collector/code/code_file.h"
 #include "collector/code/code_returns.h"
+#include "collector/code/code_stub.h"
 #include "collector/names/unwind_cfi.h"
 #include "shared/compiler.h"
 

@@ -13,6 +13,7 @@
 #include "collector/code/code_facts.h"
 #include "collector/code/code_file.h"
 #include "collector/code/code_found.h"
+#include "collector/code/code_stub.h"
 #include "collector/names/unwind_cfi.h"
 #include "shared/compiler.h"
 #include "shared/function_shm.h"

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "collector/code/code_file.h"
+#include "collector/code/code_stub.h"
 
 #define JUMPS_MAX 8 /* one after another */
 #define BYTES_MAX 4096 /* of a function */

@@ -8,6 +8,7 @@
 #include "collector/base/grow.h"
 #include "collector/base/search.h"
 #include "collector/code/code_file.h"
+#include "collector/code/code_stub.h"
 #include "shared/compiler.h"
 
 #define TARGETS_MAX 256
