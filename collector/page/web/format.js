@@ -72,7 +72,7 @@ export function changePercent(before, after) {
  */
 export function moment(ns, step) {
   const text = (ns / 1e9).toFixed(Math.max(0, Math.min(9, Math.ceil(-Math.log10(step / 1e9)))));
-  return `${Number(text) ? text.replace('-', '−') : 0} s`;
+  return `${Number(text) ? text : 0} s`;
 }
 
 /**
