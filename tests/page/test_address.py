@@ -47,6 +47,17 @@ class Addressed(PageTest):
                          Shared.rich.in_range("calls", 0, 999, {4}))
         self.silent(other)
 
+    def test_before_the_first_call(self):
+        """Times before the first call are negative, and a link keeps them."""
+        data = sample.Rich().data
+        data.header["buckets"]["first_ns"] = data.header["time"]["first_ns"] = -(10**7)
+        page = self.sample("before", data.base64())
+        page.press("o", "Home")
+        page.press("ArrowRight", "ArrowRight", shift=True)
+        self.until(page, "#range=-10000000-5000000")
+        self.assertTrue(page.text(".chip").startswith("-0.010"), page.text(".chip"))
+        self.assertEqual(self.again(page).text(".chip"), page.text(".chip"))
+
     def again(self, page):
         """Another page of the address of PAGE."""
         return self.open(page.js("location.href").replace("file://", ""))
