@@ -20,9 +20,10 @@ check-e2e: e2e-programs
 # More than in make check-full.
 check-kill: e2e-programs
 	$(Q)O=$(O) KILLS=$${KILLS:-100} sh scripts/run-e2e.sh robust/killed-index
-# Predictions beside runs in which a function really takes half of its time.
+# Names of holders and wakers beside the logs of a program.
 check-whom: all $(O)/tests/progs/waits/whom
 	$(Q)sh tests/tools/whom_runs.sh $(O) $(RUNS)
+# Predictions beside runs in which a function really takes half of its time.
 check-what-if: all $(O)/tests/progs/waits/halved
 	$(Q)sh tests/tools/what_if_check.sh $(O)
 # Above 1,000 ranges.

@@ -8,7 +8,7 @@
 set -u
 O=$(cd "$1" && pwd)
 shift
-runs=${1:-4}
+runs=${1:-5}
 [ $# -eq 0 ] || shift
 tools=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
