@@ -5,6 +5,7 @@
 #include <linux/magic.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -74,19 +75,32 @@ long thunk_image_make(const char *folder, uint32_t functions)
 	return -1;
 }
 
-long thunk_image_open(unsigned int index)
+static bool is_same_file(long fd, long other)
+{
+	struct stat one = { 0 }, two = { 0 };
+
+	return !sys(SYS_fstat, fd, &one) && !sys(SYS_fstat, other, &two) &&
+	       one.st_dev == two.st_dev && one.st_ino == two.st_ino;
+}
+
+long thunk_image_open(long fd, unsigned int index)
 {
 	const char *other;
+	long opened;
 
 	if (!g_image.path[0])
 		return -1;
 	other = name_image(g_image.other, index);
-	/* A name that exists already may be of another user's file. */
 	if (sys(SYS_linkat, AT_FDCWD, g_image.first, AT_FDCWD, other, 0))
 		return -1;
 	g_image.names = index + 1;
-	return sys(SYS_openat, AT_FDCWD, other,
-		   O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+	opened = sys(SYS_openat, AT_FDCWD, other,
+		     O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
+	/* Others may rename in the folder, and chroot() changes what it is. */
+	if (opened < 0 || is_same_file(fd, opened))
+		return opened;
+	sys(SYS_close, opened);
+	return -1;
 }
 
 void thunk_image_remove(void)

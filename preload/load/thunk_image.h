@@ -14,9 +14,9 @@
  * descriptor, which the caller closes, or -1: it must be on a tmpfs with some
  * room, since a disk may be slow. Once, while recording starts. */
 long thunk_image_make(const char *folder, uint32_t functions);
-/* Opens the file by the name for mapping @index above 0, to read. Returns a
+/* Opens the file of @fd by the name for mapping @index above 0, to read. Returns a
  * descriptor, which the caller closes, or -1. System calls. */
-long thunk_image_open(unsigned int index);
+long thunk_image_open(long fd, unsigned int index);
 /* Removes the names. */
 void thunk_image_remove(void);
 

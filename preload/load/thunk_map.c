@@ -128,7 +128,7 @@ static void map_near(int fd, uint64_t start, uint64_t end)
 			return;
 	if (i == THUNK_MAPS)
 		return;
-	named = thunk_image_open(i);
+	named = thunk_image_open(fd, i);
 	g_thunks.map[i] = map_around(named < 0 ? fd : (int)named, start, end);
 	if (named >= 0)
 		sys(SYS_close, named);
