@@ -96,7 +96,8 @@ long thunk_image_open(long fd, unsigned int index)
 	g_image.names = index + 1;
 	opened = sys(SYS_openat, AT_FDCWD, other,
 		     O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0);
-	/* Others may rename in the folder, and chroot() changes what it is. */
+	/* Other users may rename files there, and after chroot() the path may lead
+	 * to another folder. */
 	if (opened < 0 || is_same_file(fd, opened))
 		return opened;
 	sys(SYS_close, opened);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * thunk_image - the thunk area as a file with a path, by which unwinders of other
- * processes open it (PERFREC_PATCH_IMAGE). Each mapping has a name of its own,
- * a link: perf takes the lowest mapping of a name for all of them. The names stay
- * when the program ends, because perf reads the file later.
+ * thunk_image - the thunk area as a file with a path (PERFREC_PATCH_IMAGE), so
+ * unwinders of other processes can open it. Each mapping has a name of its own,
+ * a link, because perf takes the lowest mapping of a name for all others. The
+ * names stay when the program ends, because perf reads the file later.
  */
 #ifndef PERFREC_PRELOAD_LOAD_THUNK_IMAGE_H
 #define PERFREC_PRELOAD_LOAD_THUNK_IMAGE_H
