@@ -176,7 +176,7 @@ static const char g_path_of_run[] =
 "\nperfrec: data\n\n"
 "  path       900 ms, of the run\n"
 "  unknown    40.0 ms (4.4 %): no record says who started thread 101 t1\n"
-"  hand-over  1 time, 20.0 ms: 101 t1 in put ended waits of 100 t0 for " MUTEX "\n\n"
+"  hand-over  1 time, 20.0 ms: 101 t1 in put ended waits of 100 t0 for " LOCK "\n\n"
 "      %       time     on CPU   runnable  hand-over    outside    unknown  thread    function\n"
 "   61.1     550 ms          ?          ?       0 ns       0 ns       0 ns  100 t0    main\n"
 "   28.9     260 ms          ?          ?       0 ns       0 ns       0 ns  101 t1    put\n"
@@ -184,7 +184,7 @@ static const char g_path_of_run[] =
 static const char g_path_of_call[] =
 "\nperfrec: data\n\n"
 "  path       260 ms, of 1 call of ta*\n"
-"  hand-over  1 time, 20.0 ms: 101 t1 in put ended waits of 100 t0 for " MUTEX "\n\n"
+"  hand-over  1 time, 20.0 ms: 101 t1 in put ended waits of 100 t0 for " LOCK "\n\n"
 "      %       time     on CPU   runnable  hand-over    outside    unknown  thread    function\n"
 "   80.8     210 ms          ?          ?       0 ns       0 ns       0 ns  101 t1    put\n"
 "   19.2    50.0 ms          ?          ?    20.0 ms       0 ns       0 ns  100 t0    take\n";
