@@ -20,14 +20,16 @@ extern uint32_t g_sync_recording;
 
 /* Declares g_real_NAME(), the program's own @name without the shim. The pointer
  * first leads to a function that finds it, so a call of it is only a jump. */
-#define REAL_FUNCTION(name, parameters, arguments)                   \
-	static int find_##name parameters;                           \
-	static int(*g_real_##name) parameters = find_##name;         \
-	static int find_##name parameters                            \
-	{                                                            \
-		g_real_##name = (int(*) parameters)find_next(#name); \
-		return g_real_##name arguments;                      \
+#define REAL_FUNCTION_OF(result, name, parameters, arguments)           \
+	static result find_##name parameters;                           \
+	static result(*g_real_##name) parameters = find_##name;         \
+	static result find_##name parameters                            \
+	{                                                               \
+		g_real_##name = (result(*) parameters)find_next(#name); \
+		return g_real_##name arguments;                         \
 	}
+#define REAL_FUNCTION(name, parameters, arguments) \
+	REAL_FUNCTION_OF(int, name, parameters, arguments)
 
 /* Returns true if this thread records contended calls: it has a slot, because a
  * contended call attaches no thread. */

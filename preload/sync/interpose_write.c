@@ -16,7 +16,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "preload/core/find_next.h"
 #include "preload/core/gate.h"
 #include "preload/core/sys.h"
 #include "preload/sync/interpose_sync_inner.h"
@@ -52,26 +51,21 @@ ATTR_NOINLINE static void put_descriptor(int fd, bool end)
 }
 
 /* A wrapper of @name, whose first parameter is @fd. @gives: there is something
- * that may wake a reader. @end: it may end the file. */
-#define WRAP_WRITE(result, name, gives, end, parameters, arguments)     \
-	static result find_##name parameters;                           \
-	static result(*g_real_##name) parameters = find_##name;         \
-	static result find_##name parameters                            \
-	{                                                               \
-		g_real_##name = (result(*) parameters)find_next(#name); \
-		return g_real_##name arguments;                         \
-	}                                                               \
-	ATTR_NOINLINE static result tell_##name parameters              \
-	{                                                               \
-		if (gives)                                              \
-			put_descriptor(fd, end);                        \
-		return g_real_##name arguments;                         \
-	}                                                               \
-	ATTR_EXPORT result name parameters                              \
-	{                                                               \
-		return unlikely(is_awaited_by_reader(fd))               \
-			       ? tell_##name arguments                  \
-			       : g_real_##name arguments;               \
+ * that may wake a reader. @end: it may end the file. With --calls-to, the collector
+ * knows that these wrappers only pass calls on (path_of_callee()). */
+#define WRAP_WRITE(result, name, gives, end, parameters, arguments) \
+	REAL_FUNCTION_OF(result, name, parameters, arguments)       \
+	ATTR_NOINLINE static result tell_##name parameters          \
+	{                                                           \
+		if (gives)                                          \
+			put_descriptor(fd, end);                    \
+		return g_real_##name arguments;                     \
+	}                                                           \
+	ATTR_EXPORT result name parameters                          \
+	{                                                           \
+		return unlikely(is_awaited_by_reader(fd))           \
+			       ? tell_##name arguments              \
+			       : g_real_##name arguments;           \
 	}
 
 WRAP_WRITE(ssize_t, write, size, false, (int fd, const void *data, size_t size),
