@@ -125,6 +125,15 @@ static inline bool collect_options_add_calls(
 	return options->patch || options->calls_to;
 }
 
+/* Returns true if programs record waits for locks, and writes that end waits for
+ * data. The trace gets such waits when all threads' records are there, maybe long
+ * after the end of their thread. --keep last forgets its tracks then. Pure. */
+static inline bool collect_options_record_wakers(
+	const struct collect_options *options)
+{
+	return options->sched && options->locks && !options->keep_last;
+}
+
 /* Returns true if programs without hooks connect as well: the command line asks
  * for samples or allocations, which all programs have, or for calls that need no
  * hooks. Pure. */

@@ -422,12 +422,9 @@ int recording_new(const struct collector *collector, const char *path,
 	    collector->options->cpu_engine == CPU_PERF)
 		err = cpu_account_new(&recording->setup.cpu_account);
 	if (!err)
-		err = new_matches(collector->options,
-				  &recording->setup.matches);
-	if (!err)
-		err = new_stack_profiles(collector, recording);
-	if (!err && collector->options->sched && collector->options->locks &&
-	    !collector->options->keep_last)
+		err = new_matches(collector->options, &recording->setup.matches)
+			      ?: new_stack_profiles(collector, recording);
+	if (!err && collect_options_record_wakers(collector->options))
 		err = wakes_new(&recording->budget, &recording->setup.wakes);
 	if (!err && collector->options->flight.on)
 		err = new_flight(&collector->options->flight,

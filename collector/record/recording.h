@@ -278,7 +278,7 @@ struct recording_setup {
 	struct flight_queue *flight; /* Fired triggers; NULL: no --flight. */
 	struct triggers *triggers; /* NULL: no --flight */
 	struct push_spool *push; /* NULL: no --push */
-	struct wakes *wakes; /* NULL: WIRE_ASK_SYNC is not asked */
+	struct wakes *wakes; /* NULL: collect_options_record_wakers() */
 };
 
 /* Figures that perfrec record shows while it runs. */

@@ -352,11 +352,7 @@ static uint32_t what_to_ask(const struct collector *collector)
 
 	if (collector->options->sched)
 		asks |= WIRE_ASK_END;
-	/* Waits for locks are written when all threads' records are there, maybe
-	 * long after the end of their thread. --keep last forgets its tracks
-	 * then. */
-	if (collector->options->sched && collector->options->locks &&
-	    !collector->options->keep_last)
+	if (collect_options_record_wakers(collector->options))
 		asks |= WIRE_ASK_SYNC;
 	/* Waits are only read if the kernel reports context switches. */
 	if (collector->options->sched && collector->cpu)
