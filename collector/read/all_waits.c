@@ -10,13 +10,12 @@
 #include "collector/read/open_calls.h"
 #include "collector/read/trace_index.h"
 #include "collector/read/trace_switches.h"
+#include "collector/trace/out_perfetto.h"
 #include "shared/compiler.h"
 
 #define MEMORY_MAX (UINT64_C(1) << 30)
 /* A shorter time off a CPU counts as a part of the call, not as a wait. */
 #define UNREAD_NS_MIN 10000u
-/* As CPU_LONG_NS: longer waits and shorter ones are inferred apart. */
-#define LONG_WAIT_NS 1000000u
 #define NOT_READ "an unknown object"
 
 /* A thread was off the CPU, and not preempted. */
@@ -123,7 +122,7 @@ static struct gap_votes *gap_votes_of(const struct wait_gaps *gaps,
 				      const struct wait_gap *gap)
 {
 	return &gaps->reads[gap->function]
-			.of[gap->to_ns - gap->from_ns >= LONG_WAIT_NS];
+			.of[gap->to_ns - gap->from_ns >= OUT_LONG_WAIT_NS];
 }
 
 /* Keeps gaps without a slice, and counts the others by function. */

@@ -7,8 +7,9 @@
 
 #include <stdint.h>
 
-/* Each wait of at least this long is read, and a sample of the shorter ones. */
-#define CPU_LONG_NS 1000000u
+#include "collector/trace/out_perfetto.h"
+
+#define CPU_LONG_NS OUT_LONG_WAIT_NS
 
 enum kernel_event_kind {
 	/* Counts, charged to the innermost span. */

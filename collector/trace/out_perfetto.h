@@ -42,6 +42,8 @@ bool out_perfetto_is_waits(const void *name, size_t bytes);
 /* A release is stamped before it happens, and its thread may lose its CPU in
  * between. So a wait may begin this long after the release that ends it. */
 #define OUT_RELEASE_EARLY_NS 20000u
+/* All waits of at least this length are read, and some of the shorter ones. */
+#define OUT_LONG_WAIT_NS 1000000u
 
 struct out_clocks { /* one moment of the kernel's clocks, ns */
 	uint64_t boottime, monotonic, realtime, monotonic_coarse, monotonic_raw;
