@@ -148,8 +148,9 @@ static bool fits_int32(int64_t value)
 }
 
 /* A file that shrinks, or lacks huge pages, would kill the collector if it maps
- * it. A file with a path has no seals, so it is only written. Writes to a tmpfs do
- * not block. */
+ * it. A file with a path has no seals, so it is only written. A write to a tmpfs
+ * waits for no disk, but may wait for calls of the program for that file; the thread
+ * that writes serves this program only. */
 static bool is_sealed(int fd)
 {
 	const int seals = fcntl(fd, F_GET_SEALS);

@@ -6,7 +6,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "collector/base/grow.h"
 #include "collector/base/json_text.h"
@@ -39,11 +38,9 @@ static int read_own_waits(struct lock_view *view, const char *path,
 			  const struct read_progress *tell)
 {
 	struct summary *summary = NULL;
-	char name[PATH_MAX];
 	int err = 0;
 
-	snprintf(name, sizeof(name), "%s/" SUMMARY_NAME, view->options->dir);
-	if (access(name, F_OK) == 0 &&
+	if (own_files_exists(view->options->dir, SUMMARY_NAME) &&
 	    !summary_read(view->options->dir, &summary))
 		err = lock_list_read_own(&view->list, summary, path, tell);
 	summary_free(&summary);

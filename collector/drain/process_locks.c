@@ -519,7 +519,8 @@ static void find_write(struct process_locks *locks,
 		return;
 	is_known = wakes_find(wakes, tid_of(locks, wait->thread), wait->from_ns,
 			      wait->to_ns, &event->wake);
-	/* Within the machine, too, a network is an interrupt. */
+	/* The kernel reports data from a network as an interrupt, also within
+	 * the machine. */
 	if (!wait->waker.tid)
 		return;
 	count_proof(&locks->of_data, is_known ? event->wake.tid : 0, wait);

@@ -55,8 +55,8 @@ struct lock_event {
 	struct thread_waker waker; /* of a wait: by the kernel */
 	struct hold held; /* of a wait: its longest holder; else itself */
 	struct hold woke; /* of a wait: its waker */
-	/* Of a wait for data: the write that ended it. The modules, a reference,
-	 * are NULL if it is not known. */
+	/* The write that ended a wait for data. Its modules, a reference, are
+	 * NULL if that write is not known. */
 	struct wake wake;
 };
 

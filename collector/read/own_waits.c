@@ -2,8 +2,8 @@
  *
  * own_waits - follows the chain of each wait backwards, from its release to its
  * start: the waker's hooks and stalls, its times without a CPU, and its own waits for
- * other threads. Waits are taken in the order of their ends, so the waits of a waker
- * are known already, and a sum over them is a difference of two sums.
+ * other threads. Those have ended before, so the waits are summed up in the order of
+ * their ends, and a sum over some waits of a thread is a difference of two sums.
  *
  * A thread without a CPU waited for the threads that had one. So as much of that
  * time is due to recording as of the CPU time then: hooks of all threads, and the

@@ -39,7 +39,8 @@ struct trace_wait {
 	int64_t woken_tid;
 	const struct trace_track *waker; /* NULL: it has no track */
 	uint64_t release_ns; /* 0: unknown; not after to_ns */
-	/* By own_waits_read(): the part that is due to recording, at least. */
+	/* own_waits_read() sets it: recording made the wait longer by this, or
+	 * more. */
 	uint64_t own_ns;
 };
 

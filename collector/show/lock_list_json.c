@@ -103,14 +103,14 @@ int lock_list_read_own(struct lock_list *list, const struct summary *summary,
 	const uint64_t calls =
 		summary->totals.spans -
 		MIN(summary->totals.spans, summary->totals.short_spans);
-	const struct own_costs costs = {
-		.call_ns = (double)summary->cost.hooks_ns / (double)calls,
+	struct own_costs costs = {
 		.collector_ns = summary->totals.collector_cpu_ns,
 	};
 	int err;
 
 	if (!calls || summary->cost.hooks_ns < summary->totals.on_cpu_ns / 50)
 		return 0;
+	costs.call_ns = (double)summary->cost.hooks_ns / (double)calls;
 	err = own_waits_read(path, &costs, progress, list->waits);
 	list->has_own = !err;
 	return err;

@@ -375,9 +375,9 @@ static uint64_t find_least_busy(const struct summary *summary)
 	return (uint64_t)((double)all_ns * share) + 1;
 }
 
-/* Sorts by the time on CPUs if threads were asleep most of the time; functions
- * with little of it by their self time, so that they do not hide one that
- * blocked for seconds. Returns the order. */
+/* Sorts by the time on CPUs if threads were asleep most of the time. Functions
+ * with little of it would hide one that blocked for seconds, so the self time
+ * sorts these. Returns the order. */
 static enum summary_order sort_summary_rows(struct summary *summary,
 					    const struct summary_rows *rows)
 {

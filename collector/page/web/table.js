@@ -41,7 +41,7 @@ export class FunctionTable {
     this.limit = FIRST_ROWS;
     /** The share of wall time without a CPU, if it is above a half. */
     this.waiting = 0;
-    /** The time on CPUs up to which functions are by self time then. */
+    /** Functions with less time on CPUs are sorted by self time then. */
     this.leastBusy = 0;
     this.allValues = false;
     /** @type {Column[]} */
@@ -115,7 +115,7 @@ export class FunctionTable {
     const waiting = busy?.id === 'on_cpu.self' ? sum(this.columns.find(({ id }) => id === 'blocked.self')) : all - on;
     if (!busy || !on || waiting <= all / 2) return 'self';
     this.waiting = waiting / all;
-    // As the text (find_least_busy()): functions of one sample do not hide one that blocked.
+    // A function of one sample does not hide one that blocked, as in the text (find_least_busy()).
     const { time_from: from, cpu_samples: samples } = this.store.recording.header.summary?.totals ?? {};
     this.leastBusy = on * Math.max(0.02, from === 'samples' && samples ? 1.5 / samples : 0);
     return busy.id;

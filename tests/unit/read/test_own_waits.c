@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What recording added to waits, in traces whose threads are known by construction.
+ * Traces made by hand show what recording added to each wait.
  * A call costs 2 us, half of it at its start and half at its end.
  */
 #include "collector/read/own_waits.h"

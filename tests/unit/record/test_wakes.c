@@ -162,7 +162,8 @@ TEST(wakes_sets_have_the_first_of_their_files)
 	end_wakes();
 }
 
-/* As many files and waits as anybody likes: no more memory, no wrong name. */
+/* A client may have any number of files and waits: they take no more memory, and no
+ * wait gets a wrong name. */
 TEST(wakes_have_bounds)
 {
 	uint64_t left;
